@@ -1,0 +1,69 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// Rooms of the code, each depending only on rooms above it. docs/ARCHITECTURE.md is the map.
+//
+// Two parts are built only on request, since a user of the library needs neither:
+// KITH_FUZZ=1 adds the fuzz targets (Tests/fuzz sets it).
+let wantsFuzzers = Context.environment["KITH_FUZZ"] != nil
+
+let package = Package(
+    name: "Kith",
+    products: [
+        .library(name: "Kith", targets: ["Kith"]),
+        .executable(name: "kith", targets: ["KithCLI"]),
+    ],
+    targets: [
+        // Debian's C libraries and the parts of glibc that Swift's Glibc module leaves out.
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        // Without pkgConfig: Avahi's .pc file has a flag that the package manager rejects.
+        .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
+
+        .target(name: "KithDocuments"),
+        .target(name: "KithStore", dependencies: ["KithDocuments", "CSQLite", "COpenSSL", "CLinux"]),
+        .target(name: "KithWire", dependencies: ["KithDocuments", "CZlib", "COpenSSL"]),
+        .target(name: "KithTransport", dependencies: ["KithDocuments", "KithWire", "COpenSSL", "CLinux"]),
+        .target(name: "KithTrust", dependencies: ["KithDocuments", "COpenSSL", "CLinux"]),
+        .target(name: "KithDiscovery", dependencies: ["KithDocuments", "CAvahi"]),
+        .target(name: "KithReplication", dependencies: ["KithDocuments", "KithStore", "KithWire"]),
+        .target(
+            name: "KithNode",
+            dependencies: [
+                "KithDocuments", "KithStore", "KithWire", "KithTransport", "KithTrust", "KithDiscovery",
+                "KithReplication", "CLinux",
+            ]),
+        .target(name: "Kith", dependencies: ["KithNode"]),
+        .executableTarget(name: "KithCLI", dependencies: ["Kith", "KithNode", "KithWire", "CLinux"]),
+
+        .executableTarget(
+            name: "KithBenchmarks", dependencies: ["Kith", "KithNode", "CSQLite", "CLinux"], path: "Benchmarks",
+            exclude: ["run"]),
+
+        .target(
+            name: "KithSimulation",
+            dependencies: ["KithDocuments", "KithStore", "KithWire", "KithReplication"],
+            path: "Tests/KithSimulation"),
+        .testTarget(name: "KithDocumentsTests", dependencies: ["KithDocuments"]),
+        .testTarget(name: "KithStoreTests", dependencies: ["KithStore", "CSQLite"]),
+        .testTarget(name: "KithWireTests", dependencies: ["KithWire"]),
+        .testTarget(name: "KithTransportTests", dependencies: ["KithTransport", "KithTrust"]),
+        .testTarget(name: "KithTrustTests", dependencies: ["KithTrust"]),
+        .testTarget(name: "KithDiscoveryTests", dependencies: ["KithDiscovery"]),
+        .testTarget(name: "KithReplicationTests", dependencies: ["KithReplication", "KithSimulation"]),
+        .testTarget(name: "KithNodeTests", dependencies: ["KithNode", "Kith"]),
+        .testTarget(name: "KithSimulationTests", dependencies: ["KithSimulation"]),
+    ]
+        + (wantsFuzzers
+            ? [
+                .executableTarget(
+                    name: "KithFuzz",
+                    dependencies: ["KithDocuments", "KithStore", "KithWire", "KithTrust", "KithReplication"],
+                    path: "Tests/Fuzz",
+                    swiftSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-parse-as-library"])],
+                    linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])])
+            ] : []),
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,13 @@
+// OpenSSL, and functions for what it hides behind macros.
+#ifndef KITH_COPENSSL_SHIM_H
+#define KITH_COPENSSL_SHIM_H
+#include <openssl/bio.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+#endif

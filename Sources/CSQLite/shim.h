@@ -1,0 +1,8 @@
+// SQLite, and functions for what it hides behind macros and variadic calls.
+#ifndef KITH_CSQLITE_SHIM_H
+#define KITH_CSQLITE_SHIM_H
+#include <sqlite3.h>
+
+static inline sqlite3_destructor_type kith_sqlite_static(void) { return SQLITE_STATIC; }
+static inline sqlite3_destructor_type kith_sqlite_transient(void) { return SQLITE_TRANSIENT; }
+#endif
