@@ -19,4 +19,24 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/prctl.h>
+
+// Declared only with _GNU_SOURCE, which cannot be set once the Glibc module is built.
+extern int accept4(int, struct sockaddr *, socklen_t *, int);
+extern int pipe2(int[2], int);
+#ifndef O_PATH
+#define O_PATH 010000000
+#endif
+
+// struct ucred, which needs _GNU_SOURCE too. 0 and the user at the other end of a Unix socket, or -1.
+static inline int kith_peer_user(int descriptor, uid_t *user) {
+    struct { pid_t pid; uid_t uid; gid_t gid; } credentials;
+    socklen_t length = sizeof credentials;
+    int result = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length);
+    if (result == 0) *user = credentials.uid;
+    return result;
+}
+
+// Names the calling thread, as `ps -L` and debuggers show it; at most 15 bytes.
+static inline void kith_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 #endif

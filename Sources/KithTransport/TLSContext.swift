@@ -1,0 +1,82 @@
+import COpenSSL
+import KithDocuments
+
+/// The settings of one side of TLS: its identity, its versions and suites, and who decides about peers.
+///
+/// Both sides show certificates. Dates, names and chains in them decide nothing; the `verify` closure decides by the
+/// public key. There is no resumption, no renegotiation, no compression and no early data, so every connection has
+/// a full handshake and the closure is asked for every one.
+public final class TLSContext: @unchecked Sendable {
+    // Proof for Sendable: the pointer is set once in init, this object owns it until deinit, it is not changed after
+    // init, and SSL_new may be called on it from several threads (its reference count is atomic).
+    let pointer: OpaquePointer
+    let isServer: Bool
+    let verify: TLSVerify
+    /// What peers see of this side.
+    public let identity: TLSIdentity
+
+    /// The listening side: TLS 1.3, and TLS 1.2 with ECDHE and AEAD suites alone for apps that have nothing newer.
+    ///
+    /// - Throws: `.internal` when OpenSSL refuses a setting.
+    public static func server(identity: TLSIdentity, verify: @escaping TLSVerify) throws(KithError) -> TLSContext {
+        try TLSContext(isServer: true, identity: identity, verify: verify)
+    }
+
+    /// The dialling side: TLS 1.3 alone.
+    ///
+    /// - Throws: `.internal` when OpenSSL refuses a setting.
+    public static func client(identity: TLSIdentity, verify: @escaping TLSVerify) throws(KithError) -> TLSContext {
+        try TLSContext(isServer: false, identity: identity, verify: verify)
+    }
+
+    private init(isServer: Bool, identity: TLSIdentity, verify: @escaping TLSVerify) throws(KithError) {
+        ERR_clear_error()
+        guard let context = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
+            throw KithError(.internal, "OpenSSL has no memory for TLS")
+        }
+        // The context takes references of its own to the certificate and the key.
+        let isSet =
+            kith_SSL_CTX_set_min_proto_version(context, isServer ? TLS1_2_VERSION : TLS1_3_VERSION) == 1
+            && SSL_CTX_set_cipher_list(context, Self.suitesOfTLS12) == 1
+            && SSL_CTX_use_certificate(context, identity.certificate) == 1
+            && SSL_CTX_use_PrivateKey(context, identity.privateKey) == 1
+        guard isSet else {
+            SSL_CTX_free(context)
+            throw KithError(.internal, "OpenSSL refuses the TLS settings: \(TLSSession.queuedErrorText())")
+        }
+        kith_SSL_CTX_harden(context)
+        SSL_CTX_set_num_tickets(context, 0)
+        kith_SSL_CTX_set_buffers(
+            context, TransportLimits.tlsReadAheadBytes, TransportLimits.peerCertificateBytesMax)
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+        SSL_CTX_set_cert_verify_callback(context, verifyPeerCertificate, nil)
+        pointer = context
+        self.isServer = isServer
+        self.verify = verify
+        self.identity = identity
+    }
+
+    /// Forward secrecy and authenticated encryption, nothing else (RFC 9325, section 4.2).
+    private static let suitesOfTLS12 =
+        "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:"
+        + "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-CHACHA20-POLY1305"
+
+    deinit { SSL_CTX_free(pointer) }
+}
+
+/// Takes the place of OpenSSL's own check of the chain; free because C calls it, within SSL_do_handshake on the loop.
+private func verifyPeerCertificate(_ store: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
+    guard let store, let certificate = X509_STORE_CTX_get0_cert(store),
+        let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
+        let data = SSL_get_ex_data(OpaquePointer(ssl), TLSSession.exDataIndex)
+    else { return 0 }
+    // The session owns the SSL that is calling, so it is alive.
+    let session = Unmanaged<TLSSession>.fromOpaque(data).takeUnretainedValue()
+    if session.decide(certificate: certificate) {
+        X509_STORE_CTX_set_error(store, X509_V_OK)
+        return 1
+    }
+    // This error becomes the alert unknown_ca.
+    X509_STORE_CTX_set_error(store, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT)
+    return 0
+}
