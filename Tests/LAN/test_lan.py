@@ -1,0 +1,238 @@
+"""Real nodes, real Avahi, real multicast, on machines that are network namespaces."""
+
+import os
+import signal
+import subprocess
+import unittest
+
+from kithtest import LONG, Node, await_converged, converged, wait_for, winner
+from lan import LAN_SH, LanTestCase, pid_of_lan_processes
+
+import generate
+
+
+class Harness(LanTestCase):
+    def test_nothing_left(self):
+        """lan.sh down ends every process of the LAN, and its folder is gone"""
+        lan = self.make_lan(2)
+        self.assertEqual(len(pid_of_lan_processes(lan.directory)), 3)
+        self.assertIn("10.77.0.2", lan("status"))
+        pids = [int(p) for p in pid_of_lan_processes(lan.directory)]
+        lan.down()
+        self.assertFalse(lan.directory.exists())
+        self.assertEqual([p for p in pids if os.path.exists(f"/proc/{p}")], [])
+
+    def test_refuses(self):
+        """lan.sh without LAN_DIR says what is missing"""
+        done = subprocess.run([str(LAN_SH), "up", "2"], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("LAN_DIR", done.stderr)
+
+
+class OnLan(LanTestCase):
+    def test_first_light(self):
+        """three nodes discover each other, refuse each other unpaired, and replicate once paired"""
+        self.make_lan(3)
+        a, b, c = nodes = [self.node_on(i) for i in (1, 2, 3)]
+        for node in nodes:
+            node.create("clinic")
+        rev = a.put("clinic", "patient:1", {"name": "Zoë"})
+        for node in nodes:
+            self.await_nearby(node, *[n.name for n in nodes if n is not node])
+            self.assertEqual(node.status()["peers"], [])
+        self.assertEqual((b.count("clinic"), c.count("clinic")), (0, 0))
+        self.pair_all(nodes)
+        for node in (b, c):
+            wait_for(f"the document on {node.name}", lambda: node.has("clinic", "patient:1", rev))
+        self.await_all_in_sync(nodes)
+        for node in nodes:
+            self.assertEqual(node.nearby(), set())
+        c.load("clinic", list(generate.documents(1000, 2)))
+        digest = await_converged(nodes, "clinic")
+        self.assertEqual(digest["documents"], 1001)
+
+    def test_published(self):
+        """a node is published as _kith._tcp with its short ID, and unpublished when it ends"""
+        self.make_lan(2)
+        a = self.node_on(1)
+        short = a.status()["node"]["id"].replace("-", "")
+
+        def browse():
+            return subprocess.run(
+                [*self.lan.prefix(2), "avahi-browse", "-rtp", "_kith._tcp"], capture_output=True, text=True).stdout
+        text = wait_for("avahi-browse to see the node", lambda: (t := browse()) and f"id={short}" in t and t)
+        self.assertIn(str(a.port), text)
+        self.assertEqual(a.stop(), 0)
+        wait_for("the service to be gone", lambda: "_kith._tcp" not in browse())
+
+    def test_link_down(self):
+        """an unplugged node edits alone; status says offline and what waits; back on the wire all converge"""
+        a, b, c = nodes = self.start_paired(3, "clinic")
+        first = {i: a.put("clinic", i, {"v": 0}) for i in ("deep", "even", "gone", "saved")}
+        await_converged(nodes, "clinic")
+        self.await_all_in_sync(nodes)
+        self.lan("link", 3, "down")
+        deep = a.put("clinic", "deep", {"v": "a2"}, a.put("clinic", "deep", {"v": "a1"}, first["deep"]))
+        even_a = b.put("clinic", "even", {"v": "b"}, first["even"])
+        a.remove("clinic", "gone", first["gone"])
+        a.remove("clinic", "saved", first["saved"])
+        deep_c = c.put("clinic", "deep", {"v": "c1"}, first["deep"])
+        even_c = c.put("clinic", "even", {"v": "c"}, first["even"])
+        saved = c.put("clinic", "saved", {"v": "c"}, first["saved"])
+        offline = a.await_peer("ward", "offline")
+        self.assertIsNotNone(offline["since"])
+        wait_for("status to count what waits for ward", lambda: a.peer("ward")["toSend"] == 4)
+        self.assertEqual(a.peer("laboratory")["state"], "inSync")
+        self.assertIn("offline", a.check("status"))
+        self.assertFalse(converged(nodes, "clinic"))
+        self.lan("link", 3, "up")
+        await_converged(nodes, "clinic")
+        for node in nodes:
+            self.assertEqual(node.document("clinic", "deep")["_rev"], deep)
+            self.assertEqual(node.document("clinic", "even")["_rev"], winner(even_a, even_c))
+            self.assertEqual(node.document("clinic", "saved")["_rev"], saved)
+            self.assertFalse(node.has("clinic", "gone"))
+            self.assertEqual(node.document("clinic", "deep", rev=deep_c)["v"], "c1")
+            self.assertEqual(sorted(set(node.conflicts("clinic")) & {"deep", "even"}), ["deep", "even"])
+        self.await_all_in_sync(nodes)
+
+    def test_ipv6_link_local(self):
+        """a LAN with nothing but IPv6 link-local addresses is enough"""
+        nodes = self.start_paired(2, "clinic", LAN_NET4="")
+        rev = nodes[0].put("clinic", "x", {"n": 1})
+        wait_for("the document on the other node", lambda: nodes[1].has("clinic", "x", rev))
+        self.await_all_in_sync(nodes)
+        address = nodes[0].peer("laboratory")["address"] or nodes[1].peer("reception")["address"]
+        self.assertIn("fe80:", address)
+
+    def test_avahi_restarted(self):
+        """Avahi dies and comes back: status says so meanwhile, links live on, and new nodes are found"""
+        self.make_lan(2)
+        a = self.node_on(1)
+        wait_for("discovery to be on", lambda: a.status()["node"]["discovery"]["state"] == "on")
+        self.lan("avahi", 1, "kill")
+        off = wait_for("discovery to be off", lambda: (d := a.status()["node"]["discovery"])["state"] == "off" and d)
+        self.assertTrue(off["reason"])
+        self.assertTrue(off["remedy"])
+        self.assertIn("discovery", a.check("status"))
+        self.lan("avahi", 1, "start")
+        wait_for("discovery to be on again", lambda: a.status()["node"]["discovery"]["state"] == "on")
+        b = self.node_on(2)
+        self.await_nearby(a, "laboratory")
+        self.await_nearby(b, "reception")
+
+    def test_link_outlives_avahi(self):
+        """a link between two nodes does not need Avahi once it is there"""
+        a, b = self.start_paired(2, "clinic")
+        self.await_all_in_sync([a, b])
+        self.lan("avahi", 1, "kill")
+        self.lan("avahi", 2, "kill")
+        rev = a.put("clinic", "x", {"n": 1})
+        wait_for("the document on the other node", lambda: b.has("clinic", "x", rev))
+
+    def test_without_avahi(self):
+        """without Avahi a node says 'discovery off' and what to do, and reaches its peer by --peer"""
+        self.make_lan(2, LAN_AVAHI=0)
+        a = self.node_on(1)
+        discovery = a.status()["node"]["discovery"]
+        self.assertEqual(discovery["state"], "off")
+        self.assertIn("avahi-daemon", discovery["remedy"])
+        self.assertIn("discovery off", a.check("status").lower())
+        a.await_log("discovery off")
+        b = self.node_on(2, "--peer", f"10.77.0.1:{a.port}")
+        self.pair_all([a, b])
+        for node in (a, b):
+            node.create("clinic")
+        rev = a.put("clinic", "x", {"n": 1})
+        wait_for("the document on the other node", lambda: b.has("clinic", "x", rev))
+
+    def test_killed_while_receiving(self):
+        """a node that is killed while receiving completes after its restart"""
+        a, b = self.start_paired(2, "clinic")
+        self.await_all_in_sync([a, b])
+        documents = list(generate.documents(6000, 4))
+        own = {}
+        acknowledged = a.load("clinic", documents[:1000])
+        wait_for("documents to arrive", lambda: b.count("clinic") > 100)
+        own["own:1"] = b.put("clinic", "own:1", {"n": 1})
+        acknowledged.update(a.load("clinic", documents[1000:4000]))
+        b.kill()
+        acknowledged.update(a.load("clinic", documents[4000:]))
+        b.start()
+        digest = await_converged([a, b], "clinic")
+        self.assertEqual(digest["documents"], 6001)
+        for document_id, rev in [*own.items(), *list(acknowledged.items())[::101]]:
+            self.assertTrue(b.has("clinic", document_id, rev))
+            self.assertTrue(a.has("clinic", document_id, rev))
+
+    def test_power_cut(self):
+        """a machine that loses power comes back with everything, and status knew that it was away"""
+        a, b = self.start_paired(2, "clinic")
+        rev = b.put("clinic", "x", {"n": 1})
+        wait_for("the document on the other node", lambda: a.has("clinic", "x", rev))
+        b.kill()
+        a.await_peer("laboratory", "offline")
+        later = a.put("clinic", "y", {"n": 2})
+        wait_for("status to count what waits", lambda: a.peer("laboratory")["toSend"] == 1)
+        b.start()
+        wait_for("the document on the other node", lambda: b.has("clinic", "y", later))
+        self.assertTrue(b.has("clinic", "x", rev))
+
+    def test_split(self):
+        """two nodes that cannot reach each other still meet through a third"""
+        a, b, c = nodes = self.start_paired(3, "clinic")
+        self.await_all_in_sync(nodes)
+        self.lan("split", 1, 2)
+        one = a.put("clinic", "from-a", {"n": 1})
+        other = b.put("clinic", "from-b", {"n": 2})
+        wait_for("a's document on b", lambda: b.has("clinic", "from-a", one))
+        wait_for("b's document on a", lambda: a.has("clinic", "from-b", other))
+        self.lan("join", 1, 2)
+        await_converged(nodes, "clinic")
+        self.await_all_in_sync(nodes)
+
+    def test_frozen_peer(self):
+        """a peer that stopped answering without a word is offline in bounded time, and back when it goes on"""
+        a, b = self.start_paired(2, "clinic")
+        self.await_all_in_sync([a, b])
+        b.signal(signal.SIGSTOP)
+        a.await_peer("laboratory", "offline", seconds=90)
+        rev = a.put("clinic", "x", {"n": 1})
+        b.signal(signal.SIGCONT)
+        wait_for("the document on the other node", lambda: b.has("clinic", "x", rev))
+
+    def test_same_name(self):
+        """two nodes of one name are told apart"""
+        self.make_lan(3)
+        a = self.node_on(1)
+        twins = []
+        for number in (2, 3):
+            node = Node(self.folder / f"twin{number}", "twin", self.lan.prefix(number))
+            self.nodes.append(node)
+            twins.append(node.init().start())
+        ids = {t.status()["node"]["id"] for t in twins}
+        wait_for("both twins nearby", lambda: {n["id"] for n in a.status()["nearby"]} >= ids)
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_lossy(self):
+        """with a tenth of all frames lost, everything arrives"""
+        a, b = self.start_paired(2, "clinic")
+        self.lan("loss", 2, 10)
+        a.load("clinic", list(generate.documents(2000, 6)))
+        await_converged([a, b], "clinic", seconds=180)
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_flapping(self):
+        """a cable that comes and goes all the time does not stop the data"""
+        a, b = nodes = self.start_paired(2, "clinic")
+        for number in range(10):
+            self.lan("link", 2, "down")
+            a.put("clinic", f"a{number}", {"n": number})
+            b.put("clinic", f"b{number}", {"n": number})
+            self.lan("link", 2, "up")
+            wait_for("the other side's document", lambda: b.has("clinic", f"a{number}") and a.has("clinic", f"b{number}"))
+        await_converged(nodes, "clinic")
+
+
+if __name__ == "__main__":
+    unittest.main()
