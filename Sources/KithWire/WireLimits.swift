@@ -1,0 +1,45 @@
+// Every number of this room that bounds or tunes something, with its effect. Where a number is a default, the `limits`
+// argument of the machine that uses it can set another one.
+
+/// Limits and tuning numbers of the wire formats.
+public enum WireLimits {
+    // BLIP
+
+    /// A BLIP frame as it is normally sent, header and checksum included. Sync Gateway closes a connection at 32,768
+    /// bytes, so no frame is ever larger.
+    public static let blipBigFrameBytes = 16_384
+    /// A frame of a message that is not urgent while an urgent one waits behind it: small, so that the wait is short.
+    public static let blipSmallFrameBytes = 4_096
+    /// A message is acknowledged each time so many more of its bytes have come (blip.md §10; the number is the
+    /// protocol's).
+    public static let blipAcknowledgeEveryBytes = 50_000
+    /// Sending a message pauses when so many of its bytes are not acknowledged (the number is the protocol's).
+    public static let blipUnacknowledgedBytesMax = 128_000
+    /// How hard the sender compresses, 1 (fast) to 9 (small).
+    public static let blipCompressionLevel: Int32 = 6
+    /// zlib's memory level: 8 takes 256 KiB for a deflater and gives a tight bound for incompressible data.
+    public static let blipCompressionMemoryLevel: Int32 = 8
+    /// A compressed frame takes no further input when less room than this is left in it.
+    public static let blipCompressedFrameRoomBytesMin = 1_024
+    /// A compressed frame takes at most so much input: bounds the time for one frame, however well the data compresses.
+    public static let blipPlainBytesPerFrameMax = 262_144
+    /// The property block of one message; a longer one ends the connection. Couchbase Lite has the same limit.
+    public static let blipPropertyBytesMax = 102_400
+    /// The body of one incoming message. The bytes beyond it are dropped while they arrive, and the message is
+    /// delivered without a body (``BLIPMessage/droppedBodyBytes``), so that its request can be answered with an error.
+    /// Holds a document of 20 MiB with its envelope.
+    public static let blipMessageBytesMax = 21 << 20
+    /// What one incoming frame may inflate to; more ends the connection.
+    public static let blipInflatedFrameBytesMax = 24 << 20
+    /// Incoming messages that have begun and not ended; more end the connection.
+    public static let blipOpenMessagesMax = 512
+    /// When unfinished incoming messages hold more than this, only the oldest is acknowledged further: the others pause
+    /// at the sender, and memory stays bounded without ending the connection.
+    public static let blipOpenBytesSoftMax = 24 << 20
+    /// When unfinished incoming messages hold more than this in spite of the pause, the connection ends.
+    public static let blipOpenBytesMax = 128 << 20
+    /// Incoming requests that wait for their reply; more end the connection.
+    public static let blipUnansweredRequestsMax = 8_192
+    /// The piece in which compressed frames are inflated: a buffer of this size is kept per connection that needs it.
+    public static let blipInflateBufferBytes = 32_768
+}
