@@ -1,0 +1,24 @@
+/// Every limit of this room, each with what happens beyond it.
+public enum DocumentLimits {
+    /// Longest document ID; a longer one is refused. Couchbase Lite has the same limit.
+    public static let documentIDBytesMax = 240
+    /// Longest database name; a longer one is refused. It leaves ample room for an ending in a file name of 255 bytes.
+    public static let databaseNameBytesMax = 100
+    /// Longest digest of a revision ID; a longer one is refused. It is what Couchbase Lite can keep (41 bytes in hex).
+    public static let revisionDigestBytesMax = 82
+    /// Highest generation of a revision; a higher one is refused.
+    public static let revisionGenerationMax: UInt64 = 4_294_967_295
+    /// Ancestors looked at in one history; older ones are ignored, as if the sender had left them out.
+    public static let historyRevisionsMax = 10_000
+    /// Revisions in one tree; a stored tree that claims more is taken as damaged, and an insertion beyond it is refused.
+    public static let treeRevisionsMax = 1_000_000
+
+    /// Largest JSON text of one document; a larger one is refused with `too_large`.
+    public static let documentBytesMax = 20 * 1024 * 1024
+    /// Deepest nesting of arrays and objects, the outermost counted as 1; a deeper text is refused. The same on every
+    /// path, so that nothing accepted is later impossible to send.
+    public static let nestingLevelsMax = 256
+    /// Most digits of an integer, and most characters of any other number; a longer number is refused, since the cost
+    /// of reading it would grow with the square of its length elsewhere.
+    public static let numberCharactersMax = 1_000
+}
