@@ -361,8 +361,7 @@ class NodeTestCase(unittest.TestCase):
     """Makes homes and nodes in a temporary folder and leaves nothing behind."""
 
     def setUp(self):
-        # Not below TMPDIR: a Unix socket's path must be short, and other users must get in.
-        self.folder = Path(tempfile.mkdtemp(prefix="kith-test-", dir="/tmp"))
+        self.folder = Path(tempfile.mkdtemp(prefix="kith-test-"))
         self.nodes = []
         self.processes = []
         self.addCleanup(self._clean)
