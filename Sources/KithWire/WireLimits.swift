@@ -42,4 +42,33 @@ public enum WireLimits {
     public static let blipUnansweredRequestsMax = 8_192
     /// The piece in which compressed frames are inflated: a buffer of this size is kept per connection that needs it.
     public static let blipInflateBufferBytes = 32_768
+
+    // WebSocket
+
+    /// The largest message that is taken; a larger one closes with 1009. Couchbase Lite takes as much; BLIP needs
+    /// ``blipBigFrameBytes``.
+    public static let webSocketMessageBytesMax = 1 << 20
+    /// The payload of a control frame (RFC 6455 §5.5; the number is the protocol's).
+    public static let webSocketControlBytesMax = 125
+
+    // HTTP
+
+    /// Start line and header fields of one message; more is refused with 431.
+    public static let httpHeadBytesMax = 32_768
+    /// Header fields of one message; more are refused with 431.
+    public static let httpHeaderFieldsMax = 100
+    /// The target of a request; a longer one is refused with 414.
+    public static let httpTargetBytesMax = 8_192
+    /// The method's name; a longer one is refused with 501.
+    public static let httpMethodBytesMax = 24
+    /// The body of one message unless the owner sets another limit; more is refused with 413.
+    public static let httpBodyBytesMax = 32 << 20
+    /// The line before a chunk: its size and extensions, which are ignored. A longer one is refused.
+    public static let httpChunkLineBytesMax = 256
+    /// The trailer fields after the last chunk, which are ignored. Longer ones are refused with 431.
+    public static let httpTrailerBytesMax = 8_192
+    /// Interim responses (1xx) before the final one; more are refused.
+    public static let httpInterimResponsesMax = 16
+    /// A body event carries at most so many bytes, however much has come.
+    public static let httpBodyEventBytesMax = 65_536
 }

@@ -28,6 +28,7 @@ public struct BLIPProperties: Sendable, ExpressibleByDictionaryLiteral {
         for (name, value) in pairs { append(name, value) }
     }
 
+    /// The properties in the order given, as ``init(_:)``.
     public init(dictionaryLiteral elements: (String, String)...) {
         self.init(elements)
     }
