@@ -10,6 +10,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+#include <string.h>
 
 // Transport
 static inline int kith_SSL_CTX_set_min_proto_version(SSL_CTX *context, int version) {
@@ -32,4 +33,15 @@ static inline void kith_SSL_CTX_set_buffers(SSL_CTX *context, size_t read_ahead_
 }
 static inline int kith_ERR_GET_REASON(unsigned long code) { return ERR_GET_REASON(code); }
 static inline void kith_OPENSSL_free(void *pointer) { OPENSSL_free(pointer); }
+
+// Keys and certificates (KithTrust).
+static inline EVP_PKEY *kith_generate_p256(void) { return EVP_EC_gen("P-256"); }
+static inline int kith_is_p256(const EVP_PKEY *key) {
+    char name[32];
+    size_t length = 0;
+    return EVP_PKEY_is_a(key, "EC") && EVP_PKEY_get_group_name(key, name, sizeof name, &length) == 1
+        && strcmp(name, "prime256v1") == 0;
+}
+static inline long kith_bio_get_mem_data(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }
+
 #endif

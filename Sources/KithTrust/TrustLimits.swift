@@ -1,0 +1,22 @@
+/// The numbers of this room, each with what it does.
+public enum TrustLimits {
+    /// How many peers the book takes; more is refused, so that a loop somewhere cannot grow the file without end.
+    public static let peersMax = 10_000
+    /// How many characters (Unicode scalars) a name may have: what a certificate's common name may hold (RFC 5280,
+    /// appendix A.1, `ub-common-name`).
+    public static let nameCharactersMax = 64
+    /// How many addresses the book keeps for one peer.
+    public static let addressesPerPeerMax = 16
+    /// The longest address the book takes: a DNS name with its port.
+    public static let addressBytesMax = 300
+    /// The largest key or certificate file that is read; a real one has less than 1 kB.
+    public static let pemFileBytesMax = 64 * 1024
+    /// The largest book of peers that is read; well above what `peersMax` ordinary peers need.
+    public static let bookFileBytesMax = 64 * 1024 * 1024
+    /// How far in the past a new certificate begins, so that a peer whose clock is behind still sees it as valid.
+    public static let certificateBackdateDays: Int32 = 1
+    /// How long a new certificate is valid. Trust hangs on the key, so this is only for programs that insist on dates.
+    public static let certificateValidDays: Int32 = 20 * 365
+    /// The longest text that is looked at when a node ID is read; an ID with generous spaces is below 150.
+    public static let nodeIDTextBytesMax = 512
+}
