@@ -37,10 +37,14 @@ public struct DatabaseName: Hashable, Comparable, Sendable, CustomStringConverti
         try self.init(String(decoding: bytes, as: UTF8.self))
     }
 
+    /// The text, for messages.
     public var description: String { text }
 
+    /// Whether both have the same bytes.
     public static func == (a: DatabaseName, b: DatabaseName) -> Bool { ByteText.equal(a.text, b.text) }
+    /// Order by UTF-8 bytes.
     public static func < (a: DatabaseName, b: DatabaseName) -> Bool { ByteText.compare(a.text, b.text) < 0 }
+    /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) {
         ByteText.withBytes(of: text) { hasher.combine(bytes: $0) }
     }

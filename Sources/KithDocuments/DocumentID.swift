@@ -45,10 +45,14 @@ public struct DocumentID: Hashable, Comparable, Sendable, CustomStringConvertibl
     /// Whether this is a design document, which only an administrator may write.
     public var isDesignDocument: Bool { ByteText.withBytes(of: text) { Self.hasPrefix($0, Self.designPrefix) } }
 
+    /// The text, for messages.
     public var description: String { text }
 
+    /// Whether both have the same bytes.
     public static func == (a: DocumentID, b: DocumentID) -> Bool { ByteText.equal(a.text, b.text) }
+    /// Order by UTF-8 bytes.
     public static func < (a: DocumentID, b: DocumentID) -> Bool { ByteText.compare(a.text, b.text) < 0 }
+    /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) {
         ByteText.withBytes(of: text) { hasher.combine(bytes: $0) }
     }

@@ -20,8 +20,11 @@ public struct ErrorCode: Hashable, Sendable, CustomStringConvertible {
         self.isRetryable = retryable
     }
 
+    /// The name.
     public var description: String { name }
+    /// Whether both have the same name.
     public static func == (a: ErrorCode, b: ErrorCode) -> Bool { a.name == b.name }
+    /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
@@ -60,7 +63,7 @@ extension ErrorCode {
     public static let badDocument = ErrorCode("bad_document", http: 400, exit: 14)
     /// A document ID, database name or revision ID that is not legal.
     public static let badName = ErrorCode("bad_name", http: 400, exit: 15)
-    /// More bytes, or more levels, than a documented limit allows.
+    /// More bytes than a documented limit allows.
     public static let tooLarge = ErrorCode("too_large", http: 413, exit: 18)
     /// The request cannot be understood.
     public static let badRequest = ErrorCode("bad_request", http: 400, exit: 19)

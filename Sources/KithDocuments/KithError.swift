@@ -33,6 +33,7 @@ public struct KithError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
+    /// Message, remedy and cause in one line.
     public var description: String {
         var text = message
         if let remedy { text += ". " + remedy }

@@ -100,18 +100,21 @@ public struct RevisionID: Hashable, Comparable, Sendable {
         self.longText = longText
     }
 
+    /// Whether both have the same bytes.
     public static func == (a: RevisionID, b: RevisionID) -> Bool {
         a.word0 == b.word0 && a.generation32 == b.generation32 && a.word1 == b.word1 && a.word2 == b.word2
             && a.inlineCount == b.inlineCount && a.form == b.form
             && (a.form != .longText || a.longText == b.longText)
     }
 
+    /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(word0)
         hasher.combine(word1 ^ UInt64(generation32))
         if let longText { hasher.combine(longText) }
     }
 
+    /// The order of the winner rule among leaves of one kind.
     public static func < (a: RevisionID, b: RevisionID) -> Bool {
         if a.generation32 != b.generation32 { return a.generation32 < b.generation32 }
         guard a.form == .hex, b.form == .hex else { return slowlyIsDigestLess(a, b) }
