@@ -1,0 +1,194 @@
+import KithDocuments
+
+/// A database: JSON documents with their revision trees in one file, numbered by sequence.
+///
+/// ```swift
+/// let database = try Database(path: "/home/ann/notes.kith", name: DatabaseName("notes"), create: true)
+/// let id = try DocumentID("shopping")
+/// let (revision, _) = try await database.write { try $0.put(id, body: Array(#"{"milk":2}"#.utf8), parent: nil) }
+/// let document = try database.read { try $0.document(id) }
+/// ```
+///
+/// - All writes go through one queue. Those that wait together are made durable together; a write is answered only when
+///   it is on the disk, and a write that throws leaves nothing behind.
+/// - A read sees one state, from its first to its last line, and waits for no write.
+/// - What is thrown is a `KithError`, except for what the given closures throw themselves.
+///
+/// It does not speak to peers, merge, or decide who may read.
+public final class Database: Sendable {
+    /// The database's name.
+    public let name: DatabaseName
+    /// Where its file is; `:memory:` for a database in memory.
+    public let path: String
+    /// Says which database this is, to peers as well: 128 random bits as 32 hex digits, made with the file.
+    public let publicID: String
+    /// Says which copy of the database this is, for checkpoints; never told to anybody. 32 hex digits.
+    public let privateID: String
+
+    /// The writer's connection; for a database in memory the only one.
+    let connection: ExclusiveConnection
+    private let writer: Writer
+    private let readers: ReaderPool
+    private let observers = Observers()
+
+    /// Opens a database.
+    ///
+    /// - Parameters:
+    ///   - path: its file, or `:memory:` for one that goes away with this object.
+    ///   - name: its name, for messages.
+    ///   - create: whether it is made when there is no file; a new file appears complete and durable, or not at all.
+    ///   - options: how it works inside.
+    /// - Throws: `.databaseNotFound`, `.newerFormat` and `.damaged` (the file is left as it is), `.homeNotWritable`,
+    ///   `.diskFull`, `.inputOutput`.
+    public init(
+        path: String, name: DatabaseName, create: Bool, options: DatabaseOptions = DatabaseOptions()
+    ) throws(KithError) {
+        let databaseName = name.text
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw KithError(.badName, "The path of database \(databaseName) is empty or has a NUL character")
+        }
+        let isInMemory = DatabaseFile.isInMemory(path)
+        if !isInMemory, try !DatabaseFile.probe(path, databaseName: databaseName) {
+            guard create else {
+                throw KithError(.databaseNotFound, "There is no database \(databaseName)", remedy: "Create it first")
+            }
+            try DatabaseFile.create(path, databaseName: databaseName)
+        }
+        let connection = try SQLiteConnection(path: path, databaseName: databaseName, mayCreate: isInMemory)
+        if isInMemory {
+            try DatabaseFile.makeTables(connection)
+            try connection.configure(.memory)
+        } else {
+            // Until the file is known to be one that this version may change.
+            connection.setKeepsLog(true)
+            try DatabaseFile.check(connection)
+            connection.setKeepsLog(false)
+            try connection.configure(.writer)
+            try connection.checkCanWrite()
+        }
+        if !options.isDurable { try connection.execute("PRAGMA synchronous = OFF") }
+        let identifiers = try connection.texts("SELECT public_id FROM meta UNION ALL SELECT private_id FROM meta")
+        guard identifiers.count == 2 else {
+            throw KithError(.damaged, "The file of database \(databaseName) does not say which database it is")
+        }
+        self.name = name
+        self.path = path
+        publicID = identifiers[0]
+        privateID = identifiers[1]
+        self.connection = ExclusiveConnection(connection)
+        writer = Writer(
+            databaseName: databaseName, mode: options.writer, connection: self.connection, observers: observers)
+        readers = ReaderPool(
+            databaseName: databaseName, mode: options.writer,
+            source: isInMemory ? .shared(self.connection) : .file(path: path), readersMax: options.readers)
+    }
+
+    deinit {
+        // The threads do what is queued and end by themselves; the last of them closes the connection.
+        writer.beginClosing()
+        readers.beginClosing()
+    }
+
+    /// Closes the database: writes that are queued are still done and told, reads under way are waited for, queued reads
+    /// and everything later fail with `.closed`; then the log is moved into the main file.
+    ///
+    /// Closing again does nothing. From inside a body or completion it waits for nothing, and the file is closed with
+    /// the last use of it. It must not be called inside `read`.
+    public func close() {
+        let isInside = writer.isCurrentThread
+        writer.beginClosing()
+        readers.beginClosing()
+        observers.removeAll()
+        if isInside { return }
+        writer.waitUntilClosed()
+        readers.waitUntilClosed()
+        try? connection.use { connection in
+            connection.checkpoint()
+            connection.close()
+        }
+    }
+
+    /// Removes the files of a database that is not open; what is not there is no error.
+    ///
+    /// - Throws: what a flush of the folder throws: `.homeNotWritable`, `.inputOutput`.
+    public static func removeFiles(at path: String, name: DatabaseName) throws(KithError) {
+        DatabaseFile.remove(path)
+        try DatabaseFile.flushFolder(of: path, databaseName: name.text)
+    }
+
+    // MARK: Reading
+
+    /// Runs `body` with a snapshot, on the calling thread; it sees one state of the database however long it takes.
+    ///
+    /// The snapshot ends with the body and must not be kept. A body that takes long keeps the log from being emptied.
+    /// - Throws: `.closed`, `.damaged`, `.inputOutput`; what `body` throws.
+    public func read<T>(_ body: (Snapshot) throws -> T) throws -> T {
+        try readers.read(body)
+    }
+
+    /// Runs `body` with a snapshot on a reader thread, then calls `completion` there.
+    ///
+    /// What the database has committed before the call is seen. With the option `.caller` both run before this returns.
+    public func submitRead<T: Sendable>(
+        _ body: @escaping @Sendable (Snapshot) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+        readers.submit(body, completion)
+    }
+
+    // MARK: Writing
+
+    /// Queues `body` for the writer, then calls `completion` on the writer's thread, in the order of the queue.
+    ///
+    /// Success is told only when the commit is on the disk. If `body` throws, what it did is undone, and nothing else;
+    /// if the commit fails, all bodies of it fail. A body runs once at most.
+    ///
+    /// With the option `.caller` all of this happens before the call returns, unless it comes from inside a body or
+    /// completion: then right after that one.
+    /// - Warning: body and completion keep all other writes waiting. Neither may wait for another write.
+    public func submitWrite<T: Sendable>(
+        _ body: @escaping @Sendable (WriteTransaction) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+        writer.submit(WriteJob(body, completion))
+    }
+
+    /// Writes, and returns when the commit is on the disk: see `submitWrite`. A cancelled task does not stop it.
+    ///
+    /// - Throws: `.closed`, `.diskFull`, `.damaged`, `.inputOutput`; what `body` throws.
+    public func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            submitWrite(body) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// Writes, and keeps the calling thread until the commit is on the disk: for tools and tests.
+    ///
+    /// - Throws: as `write`; `.internal` when called from inside a body or completion, since it would wait for itself.
+    public func writeBlocking<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) throws -> T {
+        guard !writer.isCurrentThread else {
+            throw KithError(
+                .internal, "A write to database \(name.text) waits for itself",
+                remedy: "Use the transaction at hand, or submitWrite")
+        }
+        let outcome = Monitor<Result<T, any Error>?>(nil)
+        submitWrite(body) { result in outcome.update { $0 = result } }
+        return try outcome.wait { $0 }.get()
+    }
+
+    /// Writes that are queued and have not begun.
+    public var queuedWriteCount: Int { writer.queuedCount }
+
+    // MARK: Observing
+
+    /// Calls `onCommit` with the last sequence after each commit that changed documents, on the writer's thread, after
+    /// the completions of that commit.
+    ///
+    /// - Returns: keep it: the observation ends with it.
+    public func observe(_ onCommit: @escaping @Sendable (UInt64) -> Void) -> ObservationToken {
+        observers.add(onCommit)
+    }
+
+    /// Bytes that the database takes on the disk, its log included; 0 in memory.
+    public var sizeOnDisk: UInt64 { DatabaseFile.isInMemory(path) ? 0 : DatabaseFile.size(path) }
+}

@@ -1,0 +1,149 @@
+import CLinux
+import COpenSSL
+import Glibc
+import KithDocuments
+
+/// The file of a database: recognised before it is opened, and made in one step.
+enum DatabaseFile {
+    /// Whether `path` means a database in memory.
+    static func isInMemory(_ path: String) -> Bool { path == ":memory:" }
+
+    /// Looks at the first bytes of a file, without opening it as a database: what is not ours stays untouched.
+    ///
+    /// - Returns: whether there is a file.
+    /// - Throws: `.damaged` when it is no database of Kith, `.newerFormat`, `.homeNotWritable`, `.inputOutput`.
+    static func probe(_ path: String, databaseName: String) throws(KithError) -> Bool {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else {
+            if errno == ENOENT { return false }
+            throw .system(errno, "The file of database \(databaseName) cannot be opened")
+        }
+        defer { Glibc.close(file) }
+        // https://www.sqlite.org/fileformat.html §1.3: the header is 100 bytes; user version at 60, application at 68.
+        var header = [UInt8](repeating: 0, count: 100)
+        let count = pread(file, &header, header.count, 0)
+        guard count >= 0 else { throw .system(errno, "The file of database \(databaseName) cannot be read") }
+        guard count == header.count, header.starts(with: "SQLite format 3\0".utf8),
+            bigEndian(header[68..<72]) == StoreSchema.applicationID
+        else {
+            throw notOurs(databaseName)
+        }
+        try check(formatVersion: bigEndian(header[60..<64]), databaseName: databaseName)
+        return true
+    }
+
+    /// Checks the version again through an open connection, since the header may be newer in the write-ahead log.
+    static func check(_ connection: SQLiteConnection) throws(KithError) {
+        guard try UInt32(truncatingIfNeeded: connection.number("PRAGMA application_id")) == StoreSchema.applicationID
+        else {
+            throw notOurs(connection.databaseName)
+        }
+        let version = try UInt32(truncatingIfNeeded: connection.number("PRAGMA user_version"))
+        try check(formatVersion: version, databaseName: connection.databaseName)
+    }
+
+    /// Makes the file of a new database, durable and complete under its name, or not at all; does nothing when another
+    /// one was quicker.
+    static func create(_ path: String, databaseName: String) throws(KithError) {
+        let draft = path + ".creating"
+        // What a crash left of an earlier attempt.
+        remove(draft)
+        defer { remove(draft) }
+        // Made here rather than by SQLite, so that nobody else can read it, whatever the umask.
+        let file = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw .system(errno, "The file of database \(databaseName) cannot be made") }
+        Glibc.close(file)
+        let connection = try SQLiteConnection(path: draft, databaseName: databaseName, mayCreate: false)
+        do {
+            try connection.execute("PRAGMA synchronous = FULL")
+            try connection.execute("PRAGMA journal_mode = WAL")
+            try makeTables(connection)
+            connection.checkpoint()
+            connection.close()
+        } catch {
+            connection.close()
+            throw error
+        }
+        // Unlike rename, link refuses where a file is; SQLite has flushed the draft.
+        guard link(draft, path) == 0 || errno == EEXIST else {
+            throw .system(errno, "The file of database \(databaseName) cannot be made")
+        }
+        try flushFolder(of: path, databaseName: databaseName)
+    }
+
+    /// Makes the tables in an empty database.
+    static func makeTables(_ connection: SQLiteConnection) throws(KithError) {
+        try connection.execute("BEGIN IMMEDIATE")
+        try connection.execute("PRAGMA application_id = \(StoreSchema.applicationID)")
+        try connection.execute("PRAGMA user_version = \(StoreSchema.formatVersion)")
+        try connection.execute(StoreSchema.tables)
+        let (publicID, privateID) = (try randomID(), try randomID())
+        try connection.execute(
+            """
+            INSERT INTO meta (public_id, private_id, last_sequence, live, deleted, conflicts)
+            VALUES ('\(publicID)', '\(privateID)', 0, 0, 0, 0)
+            """)
+        try connection.execute("COMMIT")
+    }
+
+    /// Removes a database's files; what is not there is no error.
+    static func remove(_ path: String) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
+    }
+
+    /// Bytes that the database's files take.
+    static func size(_ path: String) -> UInt64 {
+        var size: UInt64 = 0
+        for suffix in ["", "-wal"] {
+            var information = stat()
+            if stat(path + suffix, &information) == 0 { size += UInt64(information.st_size) }
+        }
+        return size
+    }
+
+    /// Makes what happened to names in a file's folder durable.
+    static func flushFolder(of path: String, databaseName: String) throws(KithError) {
+        let folder: String
+        if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            folder = slash == path.utf8.startIndex ? "/" : String(path[..<slash])
+        } else {
+            folder = "."
+        }
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .system(errno, "The folder of database \(databaseName) cannot be opened") }
+        defer { Glibc.close(descriptor) }
+        guard fsync(descriptor) == 0 else {
+            throw .system(errno, "The folder of database \(databaseName) cannot be flushed")
+        }
+    }
+
+    private static func check(formatVersion: UInt32, databaseName: String) throws(KithError) {
+        guard formatVersion <= StoreSchema.formatVersion else {
+            throw KithError(
+                .newerFormat,
+                "Database \(databaseName) was written by a newer version of Kith "
+                    + "(format \(formatVersion), this one knows \(StoreSchema.formatVersion))",
+                remedy: "Install the newer version again; the file is unchanged")
+        }
+        guard formatVersion > 0 else { throw notOurs(databaseName) }
+    }
+
+    private static func notOurs(_ databaseName: String) -> KithError {
+        KithError(
+            .damaged, "The file of database \(databaseName) is not a database of Kith, or its beginning is damaged",
+            remedy: "Keep the file, and restore the database from a peer or a backup")
+    }
+
+    private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        bytes.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// 128 random bits as 32 hex digits.
+    private static func randomID() throws(KithError) -> String {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        guard RAND_bytes(&bytes, Int32(bytes.count)) == 1 else {
+            throw KithError(.internal, "OpenSSL has no random numbers")
+        }
+        return Hexadecimal.text(bytes)
+    }
+}

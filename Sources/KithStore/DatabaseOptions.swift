@@ -1,0 +1,29 @@
+/// How a database works inside.
+public struct DatabaseOptions: Sendable {
+    /// Who runs writes and submitted reads.
+    public enum Writer: Sendable {
+        /// One writer thread and a few reader threads, started at their first use.
+        case thread
+        /// The thread that submits: everything is done when the call returns, in the order of the calls, for tests and
+        /// simulations. A body or completion that submits again has that done after itself, before the outer call
+        /// returns. Where several threads submit at once, one of them works for all.
+        case caller
+    }
+
+    /// Who runs writes and submitted reads.
+    public var writer: Writer
+    /// Reader threads, and idle connections kept for reading.
+    public var readers: Int
+    /// Whether a commit waits for the disk. Only a simulation, whose disk is not the machine's, switches that off: then
+    /// a power cut may undo acknowledged writes.
+    public var isDurable: Bool
+
+    /// Options; without arguments as a node uses them.
+    public init(
+        writer: Writer = .thread, readers: Int = StoreLimits.readersDefault, isDurable: Bool = true
+    ) {
+        self.writer = writer
+        self.readers = max(1, readers)
+        self.isDurable = isDurable
+    }
+}

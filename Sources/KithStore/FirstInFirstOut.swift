@@ -1,0 +1,29 @@
+/// A queue: appending and taking cost the same however long it is.
+struct FirstInFirstOut<Element> {
+    private var elements: [Element?] = []
+    private var head = 0
+
+    var count: Int { elements.count - head }
+    var isEmpty: Bool { head == elements.count }
+
+    mutating func append(_ element: Element) {
+        elements.append(element)
+    }
+
+    mutating func take() -> Element? {
+        guard head < elements.count else { return nil }
+        let element = elements[head]
+        elements[head] = nil
+        head += 1
+        if head == elements.count {
+            elements.removeAll(keepingCapacity: elements.capacity <= 1024)
+            head = 0
+        } else if head >= 1024, head * 2 >= elements.count {
+            elements.removeFirst(head)
+            head = 0
+        }
+        return element
+    }
+}
+
+extension FirstInFirstOut: Sendable where Element: Sendable {}

@@ -1,0 +1,26 @@
+import KithDocuments
+
+/// A revision made elsewhere, to be stored with its history.
+public struct IncomingRevision: Sendable {
+    /// The document.
+    public let id: DocumentID
+    /// The revision, kept as it came.
+    public let revision: RevisionID
+    /// Its ancestors, the newest first, without the revision itself; generations fall, gaps are allowed.
+    public let history: [RevisionID]
+    /// Whether it is a tombstone.
+    public let isDeleted: Bool
+    /// The body: any JSON text of an object, brought into canonical form when stored.
+    public let body: [UInt8]
+
+    /// A revision with its history, the newest first.
+    public init(
+        id: DocumentID, revision: RevisionID, history: [RevisionID] = [], isDeleted: Bool = false, body: [UInt8]
+    ) {
+        self.id = id
+        self.revision = revision
+        self.history = history
+        self.isDeleted = isDeleted
+        self.body = body
+    }
+}

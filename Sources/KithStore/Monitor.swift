@@ -1,0 +1,52 @@
+import Glibc
+
+/// State behind a lock, with the means to wait until it has become what one needs.
+///
+/// `Synchronization.Mutex` has no condition variable, hence this pair from POSIX.
+///
+/// `@unchecked Sendable`: `state` is only touched between lock and unlock of `mutex`, and the two pointers never change.
+/// This object owns both POSIX objects; nobody can wait in them when it goes away, since waiting keeps it alive.
+final class Monitor<State: Sendable>: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private var state: State
+
+    init(_ state: State) {
+        self.state = state
+        mutex = .allocate(capacity: 1)
+        condition = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        pthread_cond_init(condition, nil)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Looks at or changes the state, then wakes all who wait for a change of it. No waiting or foreign code inside.
+    func update<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        pthread_mutex_lock(mutex)
+        defer {
+            pthread_cond_broadcast(condition)
+            pthread_mutex_unlock(mutex)
+        }
+        return try body(&state)
+    }
+
+    /// Waits until `attempt`, called under the lock at once and after each change, gives a result.
+    func wait<Result>(until attempt: (inout State) throws -> Result?) rethrows -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = try attempt(&state) {
+                // What the attempt changed may be what another waiter waits for.
+                pthread_cond_broadcast(condition)
+                return result
+            }
+            pthread_cond_wait(condition, mutex)
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import CSQLite
+import KithDocuments
+
+/// One connection to a SQLite file, with its prepared statements.
+///
+/// It owns the `sqlite3` handle and the statements; both end in `close()` or with the object.
+///
+/// `@unchecked Sendable`: it goes from thread to thread, but only one thread at a time uses it, namely who took it out of
+/// the reader pool (`ReaderPool` keeps idle ones behind its monitor) or who holds the `ExclusiveConnection` it is in.
+/// SQLite is opened without its own lock for that reason, and both hand-overs go through a lock, which orders memory.
+final class SQLiteConnection: @unchecked Sendable {
+    enum Role { case writer, reader, memory }
+
+    /// The database's name, for messages.
+    let databaseName: String
+    /// Used by the store's operations on this connection, one after the other.
+    let hasher: SHA256
+    /// The highest sequence given out on this connection, even by a transaction that was undone: what a body has seen is
+    /// not given again. Only the writer uses it.
+    var highestSequenceGiven: UInt64 = 0
+
+    private var handle: OpaquePointer?
+    private var statements: [OpaquePointer?]
+
+    /// Opens a file that is there, or makes an empty one.
+    ///
+    /// - Throws: `.homeNotWritable`, `.damaged`, `.diskFull`, `.inputOutput`.
+    init(path: String, databaseName: String, mayCreate: Bool) throws(KithError) {
+        self.databaseName = databaseName
+        hasher = try SHA256()
+        statements = Array(repeating: nil, count: StoreQuery.allCases.count)
+        // A name that begins so would be read as a URI.
+        let name = path.utf8.starts(with: "file:".utf8) ? "./" + path : path
+        var flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        if mayCreate { flags |= SQLITE_OPEN_CREATE }
+        let code = sqlite3_open_v2(name, &handle, flags, nil)
+        guard code == SQLITE_OK else {
+            let error = self.error(code)
+            sqlite3_close_v2(handle)
+            handle = nil
+            throw error
+        }
+        sqlite3_busy_timeout(handle, StoreLimits.lockWaitMillisecondsMax)
+        // No schema in a file from elsewhere may run functions, and no statement may damage the file on purpose.
+        kith_sqlite_set_option(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        kith_sqlite_set_option(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Ends the connection; harmless when it has ended already.
+    func close() {
+        for statement in statements { sqlite3_finalize(statement) }
+        statements = []
+        sqlite3_close_v2(handle)
+        handle = nil
+    }
+
+    /// Sets what a connection of this role needs.
+    func configure(_ role: Role) throws(KithError) {
+        try execute("PRAGMA temp_store = MEMORY")
+        // Debian's SQLite overwrites all that is deleted; this does it only where it costs no further writing.
+        try execute("PRAGMA secure_delete = FAST")
+        try execute("PRAGMA cell_size_check = ON")
+        switch role {
+        case .writer, .memory:
+            // A commit is answered only after it is on the disk: goal 1.
+            try execute("PRAGMA synchronous = FULL")
+            try execute("PRAGMA cache_size = -\(StoreLimits.writerCacheKibibytes)")
+            try execute("PRAGMA wal_autocheckpoint = \(StoreLimits.checkpointAfterPages)")
+            try execute("PRAGMA journal_size_limit = \(StoreLimits.idleLogBytesMax)")
+        case .reader:
+            try execute("PRAGMA cache_size = -\(StoreLimits.readerCacheKibibytes)")
+            try execute("PRAGMA query_only = ON")
+        }
+    }
+
+    /// Finds out now rather than at the first write whether the file can be written.
+    func checkCanWrite() throws(KithError) {
+        guard sqlite3_db_readonly(handle, "main") == 0 else { throw error(SQLITE_READONLY) }
+        // Takes and gives back the lock, for which the log and its index have to be writable too.
+        try execute("BEGIN IMMEDIATE")
+        try execute("ROLLBACK")
+    }
+
+    /// Whether closing this connection as the last one leaves the write-ahead log as it is.
+    func setKeepsLog(_ isOn: Bool) {
+        kith_sqlite_set_option(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 1 : 0)
+    }
+
+    /// Whether a transaction is open. SQLite ends one by itself when the disk is full or cannot be read.
+    var isInTransaction: Bool {
+        sqlite3_get_autocommit(handle) == 0
+    }
+
+    /// Runs statements that give no rows and are not needed often.
+    func execute(_ sql: String) throws(KithError) {
+        guard let handle else { throw .closed(databaseName) }
+        let code = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard code == SQLITE_OK else { throw error(code) }
+    }
+
+    /// The first column of the first row of a statement that is not needed often, as a number.
+    func number(_ sql: String) throws(KithError) -> Int {
+        guard let handle else { throw .closed(databaseName) }
+        var pointer: OpaquePointer?
+        let code = sqlite3_prepare_v2(handle, sql, -1, &pointer, nil)
+        guard code == SQLITE_OK, let pointer else { throw error(code) }
+        defer { sqlite3_finalize(pointer) }
+        let statement = SQLiteStatement(pointer: pointer, connection: self)
+        return try statement.step() ? statement.int(0) : 0
+    }
+
+    /// The first column of all rows of a statement that is not needed often, as text.
+    func texts(_ sql: String) throws(KithError) -> [String] {
+        guard let handle else { throw .closed(databaseName) }
+        var pointer: OpaquePointer?
+        let code = sqlite3_prepare_v2(handle, sql, -1, &pointer, nil)
+        guard code == SQLITE_OK, let pointer else { throw error(code) }
+        defer { sqlite3_finalize(pointer) }
+        let statement = SQLiteStatement(pointer: pointer, connection: self)
+        var texts: [String] = []
+        while try statement.step() { texts.append(statement.text(0)) }
+        return texts
+    }
+
+    /// Uses one of the store's statements, prepared once per connection; afterwards it holds no row and no binding.
+    ///
+    /// The same statement must not be used again inside.
+    @inline(__always)
+    func with<Result>(_ query: StoreQuery, _ body: (SQLiteStatement) throws -> Result) throws -> Result {
+        let pointer = try statements.isEmpty ? prepare(query) : statements[query.rawValue] ?? prepare(query)
+        defer {
+            sqlite3_reset(pointer)
+            sqlite3_clear_bindings(pointer)
+        }
+        return try body(SQLiteStatement(pointer: pointer, connection: self))
+    }
+
+    /// Runs one of the store's statements that has no parameters and gives no rows.
+    func run(_ query: StoreQuery) throws {
+        try with(query) { try $0.run() }
+    }
+
+    private func prepare(_ query: StoreQuery) throws(KithError) -> OpaquePointer {
+        guard let handle else { throw .closed(databaseName) }
+        var pointer: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
+        guard code == SQLITE_OK, let pointer else { throw error(code) }
+        statements[query.rawValue] = pointer
+        return pointer
+    }
+
+    /// Makes every commit fail, as a disk does that breaks in the last moment: for tests.
+    func setCommitsFail(_ isOn: Bool) {
+        sqlite3_commit_hook(handle, isOn ? refuseCommit : nil, nil)
+    }
+
+    /// Moves the write-ahead log into the main file and empties it; readers of an older state hinder that, which is no
+    /// error.
+    func checkpoint() {
+        sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    }
+
+    /// The error that a result code of this connection means.
+    func error(_ code: Int32) -> KithError {
+        // EXRESCODE makes most codes extended; the handle knows better where one is not.
+        let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
+        let best = extended & 0xFF == code & 0xFF ? extended : code
+        return .sqlite(best, systemError: handle.map { sqlite3_system_errno($0) } ?? 0, database: databaseName)
+    }
+}
+
+private func refuseCommit(_ context: UnsafeMutableRawPointer?) -> Int32 { 1 }

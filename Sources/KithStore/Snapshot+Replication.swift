@@ -1,0 +1,56 @@
+import KithDocuments
+
+extension Snapshot {
+    /// Says of each revision whether it is stored, in the order of the question.
+    public final func lookup(_ revisions: [(DocumentID, RevisionID)]) throws -> [RevisionLookup] {
+        let connection = try connection
+        var answers: [RevisionLookup] = []
+        answers.reserveCapacity(revisions.count)
+        for (id, revision) in revisions {
+            answers.append(try lookup(id, revision, connection))
+        }
+        return answers
+    }
+
+    private func lookup(
+        _ id: DocumentID, _ revision: RevisionID, _ connection: SQLiteConnection
+    ) throws -> RevisionLookup {
+        guard let row = try row(id, connection) else { return .missing(ancestors: []) }
+        if row.winner.revision == revision { return .known }
+        if row.isSingle {
+            return .missing(
+                ancestors: row.winner.revision.generation < revision.generation ? [row.winner.revision] : [])
+        }
+        let tree = try row.tree(connection.databaseName)
+        if tree.contains(revision) { return .known }
+        return .missing(ancestors: tree.possibleAncestors(of: revision, limit: StoreLimits.ancestorsMax))
+    }
+
+    /// A leaf with its body and history, to be sent to another node.
+    ///
+    /// - Returns: nil when it is not a leaf of the document (any more): a newer revision has come, which has its own
+    ///   change.
+    public final func revisionForTransfer(_ id: DocumentID, _ revision: RevisionID) throws -> RevisionForTransfer? {
+        let connection = try connection
+        let found: (row: DocumentRow, body: [UInt8]?)? = try connection.with(.documentWithBody) { statement in
+            statement.bind(id, at: 1)
+            guard try statement.step() else { return nil }
+            let row = try DocumentRow(statement, first: 0)
+            return (row, row.winner.revision == revision ? statement.bytes(4) : nil)
+        }
+        guard let (row, winnerBody) = found else { return nil }
+        if row.isSingle {
+            return winnerBody.map {
+                RevisionForTransfer(
+                    id: id, revision: revision, isDeleted: row.winner.isDeleted, body: $0, history: [])
+            }
+        }
+        if winnerBody == nil, !row.flags.contains(.hasBranches) { return nil }
+        let tree = try row.tree(connection.databaseName)
+        guard let leaf = tree.storedLeaves.first(where: { $0.revision == revision }) else { return nil }
+        return RevisionForTransfer(
+            id: id, revision: revision, isDeleted: leaf.isDeleted,
+            body: try winnerBody ?? leafBody(id, revision, connection),
+            history: tree.history(of: revision))
+    }
+}

@@ -1,0 +1,30 @@
+/// Every number that tunes or bounds the store, with its effect.
+public enum StoreLimits {
+    /// Bodies that one transaction of the writer takes at most: more make better use of one flush to the disk, and
+    /// make the first of them wait longer for its answer.
+    public static let bodiesPerCommitMax = 512
+    /// Documents after which the writer takes no further body into a transaction: bounds how far the write-ahead log
+    /// grows at once, and how long the first body waits.
+    public static let documentsPerCommitMax = 4096
+    /// Reader threads, and idle connections kept for reading, when the options do not say: enough to read while another
+    /// reader is slow, few enough that each keeps a warm page cache.
+    public static let readersDefault = 2
+    /// Revisions that the answer to a lookup names at most as possible ancestors: what a peer is sent to cut histories
+    /// short (replication protocol §5.2).
+    public static let ancestorsMax = 10
+    /// Revisions of a document's history that are kept on each branch, the leaf included; older ones are forgotten with
+    /// the next change (`revs_limit` in CouchDB's words). Each costs about 22 bytes in every write of the document.
+    public static let revisionsPerBranchMax = 1000
+    /// Page cache of the writer's connection: holds the inner pages of the indexes of a database of about a gigabyte.
+    static let writerCacheKibibytes = 16_384
+    /// Page cache of each reader's connection.
+    static let readerCacheKibibytes = 4_096
+    /// Pages in the write-ahead log after which a commit also moves them to the main file: larger means fewer flushes
+    /// while much is written, and a larger log.
+    static let checkpointAfterPages = 4_096
+    /// What the write-ahead log is cut back to after it was emptied, so that one large transaction or one slow reader
+    /// does not leave a large file behind for ever.
+    static let idleLogBytesMax = 16_777_216
+    /// How long a connection waits for a lock that another process holds before the operation fails.
+    static let lockWaitMillisecondsMax: Int32 = 10_000
+}

@@ -1,0 +1,160 @@
+import KithDocuments
+
+extension WriteTransaction {
+    /// Writes a new revision of a document, as a child of the revision that the writer has seen.
+    ///
+    /// The revision ID follows from parent, deletion and body alone. Without `parent`, a new document begins at
+    /// generation 1, and a deleted one comes back as a child of its tombstone.
+    ///
+    /// - Parameters:
+    ///   - id: the document.
+    ///   - body: the text of a JSON object without reserved names, in any form; stored in canonical form.
+    ///   - parent: the leaf that it follows; nil if there is no document, or only a deleted one.
+    ///   - isDeleted: whether it is a tombstone.
+    /// - Returns: the new revision, and the document's new sequence.
+    /// - Throws: `.conflict` when `parent` is no leaf, or is missing although the document is there; `.badDocument` and
+    ///   `.tooLarge` for the body; nothing is written then, and the transaction goes on.
+    @discardableResult
+    public func put(
+        _ id: DocumentID, body: [UInt8], parent: RevisionID?, isDeleted: Bool = false
+    ) throws -> (revision: RevisionID, sequence: UInt64) {
+        let connection = try connection
+        let row = try row(id, connection)
+        let actualParent: RevisionID?
+        if let parent {
+            guard let row, try row.leaves(connection.databaseName).contains(where: { $0.revision == parent }) else {
+                throw Self.conflict(id, row, connection)
+            }
+            actualParent = parent
+        } else {
+            if let row, !row.winner.isDeleted { throw Self.conflict(id, row, connection) }
+            actualParent = row?.winner.revision
+        }
+        let canonicalBody = try canonicalize(body, id)
+        let hash = try connection.hasher.hash(
+            RevisionDigest.prefix(parent: actualParent, deleted: isDeleted), canonicalBody)
+        let revision = try RevisionID(generation: (actualParent?.generation ?? 0) + 1, hash: hash)
+        let new = (leaf: Leaf(revision: revision, isDeleted: isDeleted), body: canonicalBody)
+        guard let row, let actualParent else {
+            return (revision, try store(id, over: nil, tree: nil, new: new))
+        }
+        var tree = try row.tree(connection.databaseName)
+        guard !tree.contains(revision) else {
+            // The same edit came from elsewhere without its history, so that the parent still looks like a leaf.
+            throw Self.conflict(id, row, connection)
+        }
+        try tree.insert(revision, history: [actualParent], isDeleted: isDeleted)
+        return (revision, try store(id, over: row, tree: tree, new: new))
+    }
+
+    /// Deletes a document: writes a tombstone with the body `{}` as a child of `parent`.
+    ///
+    /// Other live leaves stay; one of them becomes the winner.
+    /// - Throws: `.notFound` when there is no document or `parent` is a tombstone already; `.conflict` when `parent` is
+    ///   no leaf.
+    @discardableResult
+    public func delete(_ id: DocumentID, parent: RevisionID) throws -> (revision: RevisionID, sequence: UInt64) {
+        let connection = try connection
+        guard let row = try row(id, connection) else {
+            throw KithError(.notFound, "There is no document \(id.text)")
+        }
+        if try row.leaves(connection.databaseName).contains(Leaf(revision: parent, isDeleted: true)) {
+            throw KithError(.notFound, "Revision \(parent) of document \(id.text) is deleted already")
+        }
+        return try put(id, body: Array("{}".utf8), parent: parent, isDeleted: true)
+    }
+
+    /// Stores a revision made elsewhere, with its history.
+    ///
+    /// It never conflicts: a revision that does not follow the winner becomes another leaf, and the winner is chosen
+    /// from all leaves, whatever the order in which they came. Ancestors are stored without bodies. A revision that is
+    /// there already makes no new sequence, unless its history shows that another leaf is its ancestor; its body is not
+    /// looked at, so where two bodies have one revision ID the first is kept.
+    ///
+    /// - Throws: `.badDocument` and `.tooLarge` for the body and for a history whose generations do not fall; the message
+    ///   names the document, nothing is written then, and the transaction goes on.
+    @discardableResult
+    public func insert(_ incoming: IncomingRevision) throws -> InsertOutcome {
+        let connection = try connection
+        let row = try row(incoming.id, connection)
+        let leaf = Leaf(revision: incoming.revision, isDeleted: incoming.isDeleted)
+        if row == nil, incoming.history.isEmpty {
+            let body = try canonicalize(incoming.body, incoming.id)
+            return .inserted(sequence: try store(incoming.id, over: nil, tree: nil, new: (leaf, body)))
+        }
+        var tree = try row?.tree(connection.databaseName) ?? RevisionTree()
+        let insertion: RevisionTree.Insertion
+        do {
+            insertion = try tree.insert(
+                incoming.revision, history: incoming.history, isDeleted: incoming.isDeleted)
+        } catch {
+            throw error.about(incoming.id)
+        }
+        switch insertion {
+        case .alreadyPresent:
+            return .alreadyPresent
+        case .historyExtended(leavesChanged: false):
+            // Nothing that anybody is told of has changed.
+            if let row { try storeTree(tree, of: row) }
+            return .alreadyPresent
+        case .historyExtended(leavesChanged: true):
+            return .inserted(sequence: try store(incoming.id, over: row, tree: tree, new: nil))
+        case .inserted:
+            let body = try canonicalize(incoming.body, incoming.id)
+            return .inserted(sequence: try store(incoming.id, over: row, tree: tree, new: (leaf, body)))
+        }
+    }
+
+    /// Keeps a local document, or removes it: it stays on this node, has no revisions and takes no sequence.
+    ///
+    /// - Parameters:
+    ///   - name: its name, of any kind.
+    ///   - body: any bytes; nil removes it.
+    public func setLocalDocument(_ name: String, _ body: [UInt8]?) throws {
+        try storing { connection in
+            guard let body else {
+                return try connection.with(.deleteLocalDocument) { statement in
+                    statement.bind(copying: name, at: 1)
+                    try statement.run()
+                }
+            }
+            try connection.with(.setLocalDocument) { statement in
+                statement.bind(copying: name, at: 1)
+                try body.withUnsafeBufferPointer { body in
+                    statement.bind(unownedBlob: body, at: 2)
+                    try statement.run()
+                }
+            }
+        }
+    }
+
+    private func canonicalize(_ body: [UInt8], _ id: DocumentID) throws(KithError) -> [UInt8] {
+        do {
+            return try CanonicalJSON.canonicalizeBody(body)
+        } catch {
+            throw error.about(id)
+        }
+    }
+
+    private static func conflict(
+        _ id: DocumentID, _ row: DocumentRow?, _ connection: SQLiteConnection
+    ) -> KithError {
+        guard let row else {
+            return KithError(
+                .conflict, "There is no document \(id.text) in database \(connection.databaseName)",
+                remedy: "Write it without a revision")
+        }
+        return KithError(
+            .conflict,
+            "Document \(id.text) of database \(connection.databaseName) has another current revision: "
+                + "\(row.winner.revision)\(row.winner.isDeleted ? " (deleted)" : "")",
+            remedy: "Read the document again and repeat the change on its current revision")
+    }
+}
+
+extension KithError {
+    /// The same error, with the document named.
+    fileprivate func about(_ id: DocumentID) -> KithError {
+        KithError(code, "Document \(id.text): \(message)", remedy: remedy, cause: cause)
+    }
+}

@@ -1,0 +1,218 @@
+import Glibc
+import KithDocuments
+
+/// The one writer of a database: takes all bodies that wait into one transaction, commits once, then tells all of them.
+///
+/// A body that throws undoes only itself. Nobody is told of success before the commit is on the disk; if the commit
+/// fails, nobody is. The first body of a transaction needs no savepoint: if it throws, the transaction is rolled back,
+/// which holds nothing else then.
+final class Writer: Sendable {
+    private struct State: Sendable {
+        var jobs = FirstInFirstOut<WriteJob>()
+        /// Whether a thread works through the queue or waits at it.
+        var isRunning = false
+        var runner: pthread_t?
+        var isClosing = false
+    }
+
+    private let databaseName: String
+    private let mode: DatabaseOptions.Writer
+    private let connection: ExclusiveConnection
+    private let observers: Observers
+    private let state = Monitor(State())
+
+    init(
+        databaseName: String, mode: DatabaseOptions.Writer, connection: ExclusiveConnection, observers: Observers
+    ) {
+        self.databaseName = databaseName
+        self.mode = mode
+        self.connection = connection
+        self.observers = observers
+    }
+
+    /// Bodies that wait.
+    var queuedCount: Int { state.update { $0.jobs.count } }
+
+    /// Whether the current thread is the one that runs bodies and completions, which must not wait for the writer.
+    var isCurrentThread: Bool {
+        let thread = pthread_self()
+        return state.update { state in state.runner.map { pthread_equal($0, thread) != 0 } ?? false }
+    }
+
+    /// Queues a body; with `.caller` runs it too, unless a thread does already.
+    func submit(_ job: WriteJob) {
+        enum Next { case refuse, wait, run, startThread }
+        let thread = pthread_self()
+        let next: Next = state.update { state in
+            if state.isClosing { return .refuse }
+            state.jobs.append(job)
+            if state.isRunning { return .wait }
+            state.isRunning = true
+            if mode == .thread { return .startThread }
+            state.runner = thread
+            return .run
+        }
+        switch next {
+        case .refuse:
+            job.fail(KithError.closed(databaseName))
+        case .wait:
+            break
+        case .run:
+            while let job = takeOrStop() { runBatch(job) }
+        case .startThread:
+            // The thread keeps the writer alive, not the database, and ends when that closes or goes away.
+            if !StoreThread.start(name: "kith-writer", { self.runThread() }) {
+                refuseAll(KithError(.inputOutput, "The system has no thread for writing to database \(databaseName)"))
+            }
+        }
+    }
+
+    /// Takes no further bodies; those that wait are still run.
+    func beginClosing() {
+        state.update { $0.isClosing = true }
+    }
+
+    /// Waits until the last body has been run and told, unless called from a body or completion.
+    func waitUntilClosed() {
+        let thread = pthread_self()
+        state.wait { state in
+            let isThisThread = state.runner.map { pthread_equal($0, thread) != 0 } ?? false
+            return !state.isRunning || isThisThread ? () : nil
+        }
+    }
+
+    private func runThread() {
+        let thread = pthread_self()
+        state.update { $0.runner = thread }
+        while true {
+            let job: WriteJob? = state.wait { state in
+                if let job = state.jobs.take() { return .some(job) }
+                guard state.isClosing else { return nil }
+                state.isRunning = false
+                state.runner = nil
+                return .some(nil)
+            }
+            guard let job else { return }
+            runBatch(job)
+        }
+    }
+
+    private func takeOrStop() -> WriteJob? {
+        state.update { state in
+            if let job = state.jobs.take() { return job }
+            state.isRunning = false
+            state.runner = nil
+            return nil
+        }
+    }
+
+    private func refuseAll(_ error: KithError) {
+        let jobs: [WriteJob] = state.update { state in
+            var jobs: [WriteJob] = []
+            while let job = state.jobs.take() { jobs.append(job) }
+            state.isRunning = false
+            return jobs
+        }
+        for job in jobs { job.fail(error) }
+    }
+
+    /// Runs a transaction with this body and those that wait, and tells all of them what became of it.
+    private func runBatch(_ first: WriteJob) {
+        var batch = Batch()
+        do {
+            try connection.use { connection in
+                fill(&batch, from: first, on: connection)
+            }
+        } catch {
+            first.fail(error)
+            return
+        }
+        for (performed, error) in batch.results { performed.complete(error) }
+        for job in batch.notRun { job.fail(batch.beginError ?? KithError.closed(databaseName)) }
+        if let sequence = batch.committedSequence { observers.notify(sequence) }
+    }
+
+    private struct Batch {
+        /// In the order of the queue; the error is nil when the body's result is durable, or its own error counts.
+        var results: [(WriteJob.Performed, (any Error)?)] = []
+        var notRun: [WriteJob] = []
+        var beginError: (any Error)?
+        /// The last sequence, when documents changed.
+        var committedSequence: UInt64?
+    }
+
+    private func fill(_ batch: inout Batch, from first: WriteJob, on connection: SQLiteConnection) {
+        var next: WriteJob? = first
+        while let job = next {
+            let transaction: WriteTransaction
+            do {
+                transaction = try WriteTransaction(beginningOn: connection)
+            } catch {
+                // Others that wait would only meet the same lock or fault, one after the other.
+                batch.beginError = error
+                batch.notRun.append(job)
+                while batch.notRun.count < StoreLimits.bodiesPerCommitMax, let job = take() { batch.notRun.append(job) }
+                return
+            }
+            next = run(transaction, from: job, &batch)
+        }
+    }
+
+    /// Runs bodies in a transaction until it is committed or lost.
+    ///
+    /// - Returns: a body for the next transaction, when this one came to nothing and bodies wait.
+    private func run(_ transaction: WriteTransaction, from first: WriteJob, _ batch: inout Batch) -> WriteJob? {
+        let start = batch.results.count
+        var hasContent = false
+        var next: WriteJob? = first
+        while let job = next {
+            next = nil
+            do {
+                try transaction.beginBody(withSavepoint: hasContent)
+            } catch {
+                transaction.roll(back: &batch.results, from: start, error)
+                batch.results.append((.init(error: error, complete: { job.fail($0 ?? error) }), error))
+                return nil
+            }
+            let performed = job.perform(transaction)
+            if let error = transaction.endBody(failedWith: performed.error) {
+                batch.results.append((performed, error))
+                if transaction.isLost {
+                    // The disk is full or cannot be read: SQLite has undone the bodies before this one as well.
+                    transaction.roll(back: &batch.results, from: start, error)
+                    return nil
+                }
+                if !hasContent {
+                    transaction.rollBack()
+                    return batch.results.count < StoreLimits.bodiesPerCommitMax ? take() : nil
+                }
+            } else {
+                batch.results.append((performed, nil))
+                hasContent = true
+            }
+            if batch.results.count < StoreLimits.bodiesPerCommitMax,
+                transaction.changedDocumentCount < StoreLimits.documentsPerCommitMax
+            {
+                next = take()
+            }
+        }
+        do {
+            batch.committedSequence = try transaction.commit() ?? batch.committedSequence
+        } catch {
+            transaction.roll(back: &batch.results, from: start, error)
+        }
+        return nil
+    }
+
+    private func take() -> WriteJob? { state.update { $0.jobs.take() } }
+}
+
+extension WriteTransaction {
+    /// Undoes the whole transaction, and lets all of its bodies that had succeeded fail.
+    fileprivate func roll(
+        back results: inout [(WriteJob.Performed, (any Error)?)], from start: Int, _ error: any Error
+    ) {
+        rollBack()
+        for index in start..<results.count where results[index].1 == nil { results[index].1 = error }
+    }
+}
