@@ -35,6 +35,8 @@ final class BLIPInflater {
         _ payload: UnsafeRawBufferPointer, limitBytes: Int,
         _ body: (UnsafeRawBufferPointer) throws(BLIPError) -> Void
     ) throws(BLIPError) {
+        // The trailer alone is no block: a frame without payload has nothing to inflate.
+        guard payload.count > 0 else { return }
         var total = 0
         try run(payload, total: &total, limitBytes: limitBytes, body)
         try run(UnsafeRawBufferPointer(trailer), total: &total, limitBytes: limitBytes, body)
