@@ -79,7 +79,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     /// Finds out now rather than at the first write whether the file can be written.
     func checkCanWrite() throws(KithError) {
-        guard sqlite3_db_readonly(handle, "main") == 0 else { throw error(SQLITE_READONLY) }
+        guard let handle, sqlite3_db_readonly(handle, "main") == 0 else { throw error(SQLITE_READONLY) }
         // Takes and gives back the lock, for which the log and its index have to be writable too.
         try execute("BEGIN IMMEDIATE")
         try execute("ROLLBACK")
@@ -87,12 +87,14 @@ final class SQLiteConnection: @unchecked Sendable {
 
     /// Whether closing this connection as the last one leaves the write-ahead log as it is.
     func setKeepsLog(_ isOn: Bool) {
+        guard let handle else { return }
         kith_sqlite_set_option(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 1 : 0)
     }
 
     /// Whether a transaction is open. SQLite ends one by itself when the disk is full or cannot be read.
     var isInTransaction: Bool {
-        sqlite3_get_autocommit(handle) == 0
+        // SQLite does not look at a handle that is nil before it uses it.
+        handle.map { sqlite3_get_autocommit($0) == 0 } ?? false
     }
 
     /// Runs statements that give no rows and are not needed often.
@@ -155,12 +157,14 @@ final class SQLiteConnection: @unchecked Sendable {
 
     /// Makes every commit fail, as a disk does that breaks in the last moment: for tests.
     func setCommitsFail(_ isOn: Bool) {
+        guard let handle else { return }
         sqlite3_commit_hook(handle, isOn ? refuseCommit : nil, nil)
     }
 
     /// Moves the write-ahead log into the main file and empties it; readers of an older state hinder that, which is no
     /// error.
     func checkpoint() {
+        guard let handle else { return }
         sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     }
 
