@@ -77,6 +77,8 @@ extension ErrorCode {
     public static let notTrusted = ErrorCode("not_trusted", http: 403, exit: 17)
     /// Another key answered than the one that was expected.
     public static let wrongKey = ErrorCode("wrong_key", http: 403, exit: 17)
+    /// Another peer has this name already.
+    public static let nameTaken = ErrorCode("name_taken", http: 409, exit: 30)
 
     // Storage and the machine
     /// The file is damaged.

@@ -12,7 +12,7 @@ public enum TrustLimits {
     /// The largest key or certificate file that is read; a real one has less than 1 kB.
     public static let pemFileBytesMax = 64 * 1024
     /// The largest book of peers that is read; well above what `peersMax` ordinary peers need.
-    public static let bookFileBytesMax = 64 * 1024 * 1024
+    public static let bookFileBytesMax = 16 * 1024 * 1024
     /// How far in the past a new certificate begins, so that a peer whose clock is behind still sees it as valid.
     public static let certificateBackdateDays: Int32 = 1
     /// How long a new certificate is valid. Trust hangs on the key, so this is only for programs that insist on dates.

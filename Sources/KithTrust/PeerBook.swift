@@ -1,0 +1,197 @@
+import Glibc
+import KithDocuments
+import Synchronization
+
+/// The book of peers: which public keys this node trusts, and what people call them.
+///
+/// ```swift
+/// let book = try PeerBook(path: home + "/peers.json")
+/// try book.add(id, name: "laptop")
+/// if book.peer(withPublicKeyHash: certificate.publicKeyHash) != nil { … }
+/// ```
+///
+/// All members may be called from any thread. Looking up is one dictionary access and never waits for the disk; a change
+/// is on disk before it is visible here and before the call returns. A book that cannot be read is an error, never an
+/// empty book. One object per file: two would overwrite each other's changes.
+public final class PeerBook: Sendable {
+    private let path: String
+    private let contents: Mutex<Contents>
+    /// Held while the file is written, so that changes take turns; `contents` is locked only for moments.
+    private let writer = Mutex<Void>(())
+
+    /// What the book holds; the two dictionaries always say the same.
+    struct Contents {
+        var byID: [NodeID: Peer] = [:]
+        /// Keyed by the name as Swift compares text: two names that look the same (composed and decomposed letters) are
+        /// one name here, on purpose, since people choose by eye.
+        var idByName: [String: NodeID] = [:]
+
+        mutating func set(_ peer: Peer) {
+            remove(peer.id)
+            byID[peer.id] = peer
+            idByName[peer.name] = peer.id
+        }
+
+        mutating func remove(_ id: NodeID) {
+            guard let old = byID.removeValue(forKey: id) else { return }
+            idByName.removeValue(forKey: old.name)
+        }
+    }
+
+    /// Opens the book; a file that is not there is an empty book, and the first change makes it.
+    ///
+    /// - Throws: `damaged` when the file is not a book, `newerFormat`, `badConfiguration` when others than the owner may
+    ///   write to it, `inputOutput`.
+    public init(path: String) throws(KithError) {
+        self.path = path
+        let read = try PrivateFiles.read(
+            path, bytesMax: TrustLimits.bookFileBytesMax, forbiddenMode: 0o022, remedyMode: "600"
+        ) { bytes throws(KithError) in try PeerBookFile.decode([UInt8](bytes), path: path) }
+        contents = Mutex(read ?? Contents())
+    }
+
+    /// All peers, ordered by the bytes of their names.
+    public var peers: [Peer] {
+        contents.withLock { Array($0.byID.values) }
+            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// How many peers there are.
+    public var count: Int { contents.withLock { $0.byID.count } }
+
+    /// The peer whose certificate has this key, or `nil`: such a node is not trusted.
+    ///
+    /// - Parameter hash: SHA-256 of the SubjectPublicKeyInfo, 32 bytes; with any other length the answer is `nil`.
+    public func peer(withPublicKeyHash hash: [UInt8]) -> Peer? {
+        guard hash.count == NodeID.hashByteCount else { return nil }
+        return peer(NodeID(subjectPublicKeyHash: hash))
+    }
+
+    /// The peer with this ID, or `nil`.
+    public func peer(_ id: NodeID) -> Peer? { contents.withLock { $0.byID[id] } }
+
+    /// The peer with this name, or `nil`.
+    public func peer(named name: String) -> Peer? {
+        contents.withLock { contents in contents.idByName[name].flatMap { contents.byID[$0] } }
+    }
+
+    /// The peer that a person means: by name, else by node ID, else by the short form of an ID.
+    ///
+    /// - Throws: `notFound`; `badName` when a short form fits several peers; `badNodeID` for a mistyped full ID.
+    public func find(_ text: String) throws(KithError) -> Peer {
+        if let peer = peer(named: text) { return peer }
+        let characters = text.utf8.filter { CheckedBase32.value(of: $0) != nil }
+        // Text as long as an ID and made of its characters is meant as one: then its typing mistakes are worth telling.
+        if characters.count >= CheckedBase32.characters - 4 {
+            if let peer = peer(try NodeID(parsing: text)) { return peer }
+        } else if characters.count == 8 {
+            let wanted = characters.map { CheckedBase32.alphabet[Int(CheckedBase32.value(of: $0)!)] }
+            let found = contents.withLock { contents in
+                contents.byID.values.filter { Array($0.id.compactShort.utf8) == wanted }
+            }
+            if found.count == 1 { return found[0] }
+            guard found.isEmpty else {
+                throw KithError(
+                    .badName, "\(found.count) peers have an ID that begins so", remedy: "Give the name or the whole ID")
+            }
+        }
+        throw KithError(.notFound, "there is no such peer", remedy: "'kith peers' lists them")
+    }
+
+    /// Trusts a node from now on, or changes the name and addresses of one that is trusted already (its `trustedAt`
+    /// stays). The change is durable when the call returns.
+    ///
+    /// - Parameters:
+    ///   - id: the node.
+    ///   - name: see `NodeName`; no other peer may have it.
+    ///   - addresses: `HOST:PORT` each; `nil` leaves those that are known.
+    ///   - trustedAt: ISO 8601 in UTC; `nil` is now.
+    /// - Returns: the peer as it is in the book.
+    /// - Throws: `badName`, `nameTaken`, `tooLarge` when the book is full, `badConfiguration` for bad addresses,
+    ///   `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
+    @discardableResult
+    public func add(
+        _ id: NodeID, name: String, addresses: [String]? = nil, trustedAt: String? = nil
+    ) throws(KithError) -> Peer {
+        try NodeName.check(name)
+        if let addresses { try PeerBookFile.check(addresses: addresses) }
+        return try change { contents throws(KithError) in
+            if let other = contents.idByName[name], other != id {
+                throw KithError(
+                    .nameTaken, "the name '\(name)' belongs to the peer \(other.short), which has another key",
+                    remedy: "Choose another name, or unpair \(other.short) first if it was set up anew")
+            }
+            let old = contents.byID[id]
+            guard old != nil || contents.byID.count < TrustLimits.peersMax else {
+                throw KithError(
+                    .tooLarge, "the book has \(TrustLimits.peersMax) peers, which is the most it takes",
+                    remedy: "Unpair nodes that are gone")
+            }
+            let peer = Peer(
+                id: id, name: name, trustedAt: old?.trustedAt ?? trustedAt ?? Self.nowText(),
+                addresses: addresses ?? old?.addresses ?? [])
+            contents.set(peer)
+            return peer
+        }
+    }
+
+    /// Gives a peer another name, durably.
+    ///
+    /// - Throws: `notFound`, and what `add` throws. Then nothing has changed.
+    @discardableResult
+    public func rename(_ id: NodeID, to name: String) throws(KithError) -> Peer {
+        guard peer(id) != nil else { throw Self.noPeer(id) }
+        return try add(id, name: name)
+    }
+
+    /// Replaces the addresses of a peer, durably.
+    ///
+    /// - Throws: `notFound`, and what `add` throws. Then nothing has changed.
+    @discardableResult
+    public func setAddresses(_ id: NodeID, _ addresses: [String]) throws(KithError) -> Peer {
+        guard let old = peer(id) else { throw Self.noPeer(id) }
+        return try add(id, name: old.name, addresses: addresses)
+    }
+
+    /// Stops trusting a node, durably. Cutting its live connections is the caller's part.
+    ///
+    /// - Returns: the peer that was removed.
+    /// - Throws: `notFound`, `homeNotWritable`, `diskFull`, `inputOutput`. Then it is still trusted.
+    @discardableResult
+    public func remove(_ id: NodeID) throws(KithError) -> Peer {
+        try change { contents throws(KithError) in
+            guard let peer = contents.byID[id] else { throw Self.noPeer(id) }
+            contents.remove(id)
+            return peer
+        }
+    }
+
+    /// Changes a copy, writes it, and only then lets others see it.
+    private func change(
+        _ body: (inout Contents) throws(KithError) -> Peer
+    ) throws(KithError) -> Peer {
+        try writer.withLock { _ throws(KithError) in
+            var copy = contents.withLock { $0 }
+            let result = try body(&copy)
+            try PeerBookFile.encode(copy).withUnsafeBufferPointer { bytes throws(KithError) in
+                try PrivateFiles.replace(path, UnsafeRawBufferPointer(bytes))
+            }
+            contents.withLock { $0 = copy }
+            return result
+        }
+    }
+
+    private static func noPeer(_ id: NodeID) -> KithError {
+        KithError(.notFound, "\(id.short) is not a peer", remedy: "'kith peers' lists them")
+    }
+
+    /// The wall clock in ISO 8601, UTC, to the second.
+    private static func nowText() -> String {
+        var now = time(nil)
+        var parts = tm()
+        gmtime_r(&now, &parts)
+        var buffer = [CChar](repeating: 0, count: 32)
+        let count = strftime(&buffer, buffer.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
+        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

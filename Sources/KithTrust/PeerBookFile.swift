@@ -1,0 +1,106 @@
+import KithDocuments
+
+/// The text of `peers.json`, format 1:
+///
+///     {"format": 1, "peers": [{"id": "K7QX-…", "name": "laptop", "trustedAt": "2026-…Z", "addresses": ["host:4984"]}]}
+///
+/// The file decides who is let in, so reading is strict: anything that is not understood is an error that names it.
+enum PeerBookFile {
+    static let format = 1
+
+    static func encode(_ contents: PeerBook.Contents) -> [UInt8] {
+        // In the order of IDs, so that a change of one peer changes one place of the file.
+        let peers = contents.byID.values.sorted { $0.id < $1.id }.map { peer -> JSONValue in
+            [
+                "id": .string(peer.id.description), "name": .string(peer.name), "trustedAt": .string(peer.trustedAt),
+                "addresses": .array(peer.addresses.map { .string($0) }),
+            ]
+        }
+        let value: JSONValue = ["format": JSONValue(format), "peers": .array(peers)]
+        return Array((value.prettyText() + "\n").utf8)
+    }
+
+    static func decode(_ bytes: [UInt8], path: String) throws(KithError) -> PeerBook.Contents {
+        let value: JSONValue
+        do throws(KithError) {
+            value = try JSONValue(parsing: bytes, bytesMax: TrustLimits.bookFileBytesMax)
+        } catch {
+            throw damaged(path, "is not JSON", cause: error)
+        }
+        guard let object = value.objectValue else { throw damaged(path, "is not a JSON object") }
+        guard let found = object["format"]?.int64Value else { throw damaged(path, "has no format number") }
+        guard found <= format else {
+            throw KithError(
+                .newerFormat, "\(path) has format \(found), this version knows up to \(format)",
+                remedy: "Update Kith on this machine")
+        }
+        guard found == format else { throw damaged(path, "has the unknown format \(found)") }
+        try checkNames(object, ["format", "peers"], path)
+        guard let list = object["peers"]?.arrayValue else { throw damaged(path, "has no list of peers") }
+        guard list.count <= TrustLimits.peersMax else {
+            throw damaged(path, "has more than \(TrustLimits.peersMax) peers")
+        }
+        var contents = PeerBook.Contents()
+        for (index, entry) in list.enumerated() {
+            let peer: Peer
+            do throws(KithError) {
+                peer = try decodePeer(entry, path)
+            } catch {
+                throw damaged(path, "has a peer that cannot be read (number \(index + 1))", cause: error)
+            }
+            guard contents.byID[peer.id] == nil else { throw damaged(path, "has \(peer.id.short) twice") }
+            guard contents.idByName[peer.name] == nil else { throw damaged(path, "has the name '\(peer.name)' twice") }
+            contents.set(peer)
+        }
+        return contents
+    }
+
+    private static func decodePeer(_ value: JSONValue, _ path: String) throws(KithError) -> Peer {
+        guard let object = value.objectValue else { throw damaged(path, "has a peer that is not an object") }
+        try checkNames(object, ["id", "name", "trustedAt", "addresses"], path)
+        guard let idText = object["id"]?.stringValue, let name = object["name"]?.stringValue,
+            let trustedAt = object["trustedAt"]?.stringValue, trustedAt.utf8.count <= 64
+        else { throw damaged(path, "has a peer without id, name or trustedAt") }
+        var addresses: [String] = []
+        if object.names.contains("addresses"), let value = object["addresses"] {
+            guard let list = value.arrayValue else { throw damaged(path, "has addresses that are not a list") }
+            for entry in list {
+                guard let text = entry.stringValue else { throw damaged(path, "has an address that is not a text") }
+                addresses.append(text)
+            }
+        }
+        try check(addresses: addresses)
+        try NodeName.check(name)
+        return Peer(id: try NodeID(parsing: idText), name: name, trustedAt: trustedAt, addresses: addresses)
+    }
+
+    /// Checks the number and the look of addresses; whether they lead anywhere is for the dialler to see.
+    static func check(addresses: [String]) throws(KithError) {
+        guard addresses.count <= TrustLimits.addressesPerPeerMax else {
+            throw KithError(
+                .badConfiguration,
+                "a peer has \(addresses.count) addresses, more than \(TrustLimits.addressesPerPeerMax)")
+        }
+        for address in addresses {
+            guard (1...TrustLimits.addressBytesMax).contains(address.utf8.count),
+                address.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
+            else {
+                throw KithError(
+                    .badConfiguration, "an address is empty, too long, or has characters that no address has",
+                    remedy: "Write it as HOST:PORT or [IPV6]:PORT")
+            }
+        }
+    }
+
+    private static func checkNames(_ object: JSONObject, _ known: [String], _ path: String) throws(KithError) {
+        for name in object.names where !known.contains(where: { Array($0.utf8) == Array(name.utf8) }) {
+            throw damaged(path, "has the unknown field '\(name.prefix(40))'")
+        }
+    }
+
+    private static func damaged(_ path: String, _ what: String, cause: KithError? = nil) -> KithError {
+        KithError(
+            .damaged, "\(path) \(what)", remedy: "Repair it or restore it from a backup; nobody is let in meanwhile",
+            cause: cause)
+    }
+}
