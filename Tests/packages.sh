@@ -13,7 +13,7 @@
 # The names by purpose. The rest of the project refers to purposes only.
 declare -A PACKAGES=(
   [build]="libsqlite3-dev libssl-dev zlib1g-dev libavahi-client-dev pkg-config"
-  [run]="avahi-daemon dbus"
+  [run]="avahi-daemon avahi-utils dbus"
   [demo]="python3 curl openssl procps"
   [lan]="avahi-daemon avahi-utils dbus dbus-bin iproute2 nftables util-linux procps hostname"
   [test]="python3 curl openssl procps"

@@ -284,9 +284,9 @@ cmd_status() {
   for d in "$LAN_DIR"/node*/; do
     name=$(basename "$d")
     if kill -0 "$(pid_of "$name")" 2>/dev/null; then
-      echo "$name pid $(pid_of "$name")" \
+      echo "$(host_name "$name") pid $(pid_of "$name")" \
         $(net "$name" ip -br addr show eth0 | sed 's/^eth0@[^ ]* *//')
-    else echo "$name ended"; fi
+    else echo "$(host_name "$name") ended"; fi
   done
 }
 

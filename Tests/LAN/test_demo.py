@@ -15,9 +15,11 @@ from lan import LanTestCase
 class Demo(NodeTestCase):
     def start(self, *arguments):
         """The demo in a process group of its own, as a shell would start it, with its temporary files in our folder."""
-        self.output = self.folder / "output"
-        environment = clean_environment(KITH=KITH)
-        environment["TMPDIR"] = str(self.folder)
+        self.number = getattr(self, "number", 0) + 1
+        self.temporary = self.folder / f"tmp{self.number}"
+        self.temporary.mkdir()
+        self.output = self.folder / f"output{self.number}"
+        environment = clean_environment(KITH=KITH, TMPDIR=self.temporary)
         with open(self.output, "ab") as output:
             return self.spawn(
                 [str(ROOT / "demo" / "run"), *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=output,
@@ -36,9 +38,8 @@ class Demo(NodeTestCase):
         code = process.wait(timeout=30)
         self.assertLess(time.monotonic() - started, 15)
         self.assertIn(code, (128 + number, -number), self.text())
-        self.assertEqual(list(self.folder.glob("kith-demo.*")), [])
-        self.assertEqual(processes_using(self.folder / "kith-demo."), [])
-        self.output.unlink()
+        self.assertEqual(list(self.temporary.iterdir()), [])
+        self.assertEqual(processes_using(self.temporary), [])
 
     def test_interrupted(self):
         """the demo leaves nothing behind when it is interrupted with three nodes running"""
@@ -47,11 +48,12 @@ class Demo(NodeTestCase):
     @unittest.skipUnless(LONG, "only with --long")
     def test_interrupted_everywhere(self):
         """the demo leaves nothing behind wherever, and with whatever signal, it is interrupted"""
-        for words in ("Three machines are up", "1. Three nodes", "kith up", "not paired", "3. What is written",
-                      "kith import", "is pulled", "5. A node is killed", "It is started again", "6. What each"):
-            for number, whole_group in ((signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, True)):
-                with self.subTest(words=words, signal=number.name):
-                    self.interrupt(words, number, whole_group)
+        signals = [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGHUP, True)]
+        for number, words in enumerate((
+                "Three machines are up", "1. Three nodes", "kith up", "not paired", "3. What is written",
+                "kith import", "is pulled", "5. A node is killed", "It is started again", "6. What each")):
+            with self.subTest(words=words):
+                self.interrupt(words, *signals[number % 3])
 
     @unittest.skipUnless(LONG, "only with --long")
     def test_seeds(self):
@@ -59,10 +61,8 @@ class Demo(NodeTestCase):
         for seed in (2, 3):
             process = self.start("--keep", "--seed", str(seed), "--documents", "300")
             self.assertEqual(process.wait(timeout=200), 0, self.text())
-            kept = list(self.folder.glob("kith-demo.*/reception/databases/clinic.kith"))
-            self.assertEqual(len(kept), 1)
-            self.assertEqual(processes_using(self.folder / "kith-demo."), [])
-            shutil.rmtree(kept[0].parents[2])
+            self.assertEqual(len(list(self.temporary.glob("kith-demo.*/reception/databases/clinic.kith"))), 1)
+            self.assertEqual(processes_using(self.temporary), [])
 
 
 class OrdinaryUser(LanTestCase):

@@ -374,7 +374,11 @@ class NodeTestCase(unittest.TestCase):
             node.end()
         for process in self.processes:
             if process.poll() is None:
-                process.kill()
+                process.terminate()
+                try:
+                    process.wait(timeout=20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe:

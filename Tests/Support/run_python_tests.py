@@ -70,6 +70,10 @@ class Result(unittest.TestResult):
         self.reports.append(reason)
 
 
+class Interrupted(Exception):
+    """SIGINT or SIGTERM. Not KeyboardInterrupt, after which a test's clean-up would not run."""
+
+
 def hung(*_):
     faulthandler.dump_traceback()
     raise TimeoutError(f"the test did not end within {TEST_SECONDS_MAX} s")
@@ -92,6 +96,12 @@ def main():
 
     signal.signal(signal.SIGALRM, hung)
     result = Result()
+
+    def interrupted(number, _):
+        result.shouldStop = True
+        raise Interrupted(signal.Signals(number).name)
+    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGTERM, interrupted)
     result.reports, result.outcome, result.started = [], "", time.monotonic()
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(Path(__file__).resolve().parent))
