@@ -39,7 +39,10 @@ let package = Package(
         .executableTarget(name: "KithCLI", dependencies: ["Kith", "KithNode", "KithWire", "CLinux"]),
 
         .executableTarget(
-            name: "KithBenchmarks", dependencies: ["Kith", "KithNode", "CSQLite", "CLinux"], path: "Benchmarks",
+            name: "KithBenchmarks",
+            dependencies: [
+                "Kith", "KithNode", "KithDocuments", "KithStore", "KithTrust", "KithWire", "CSQLite", "CLinux",
+            ], path: "Benchmarks",
             exclude: ["run"]),
 
         .target(

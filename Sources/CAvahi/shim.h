@@ -1,4 +1,4 @@
-// Avahi's client library.
+// Avahi's client library, and what its session needs of Linux (a monotonic timer, the names of interfaces).
 #ifndef KITH_CAVAHI_SHIM_H
 #define KITH_CAVAHI_SHIM_H
 #include <avahi-client/client.h>
@@ -10,4 +10,9 @@
 #include <avahi-common/malloc.h>
 #include <avahi-common/strlst.h>
 #include <avahi-common/thread-watch.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
 #endif

@@ -39,4 +39,8 @@ static inline int kith_peer_user(int descriptor, uid_t *user) {
 
 // Names the calling thread, as `ps -L` and debuggers show it; at most 15 bytes.
 static inline void kith_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// The standard streams are macros over mutable globals, which Swift takes for shared state.
+static inline FILE *kith_stdout(void) { return stdout; }
+static inline FILE *kith_stderr(void) { return stderr; }
 #endif

@@ -67,6 +67,10 @@ extension ErrorCode {
     public static let tooLarge = ErrorCode("too_large", http: 413, exit: 18)
     /// The request cannot be understood.
     public static let badRequest = ErrorCode("bad_request", http: 400, exit: 19)
+    /// A delta was sent although none was asked for; the sender answers by sending the whole revision.
+    public static let deltaNotSupported = ErrorCode("delta_not_supported", http: 422, exit: 19)
+    /// The method of the request is not possible at this place.
+    public static let methodNotAllowed = ErrorCode("method_not_allowed", http: 405, exit: 19)
     /// The request is understood, but this node has nothing that answers it.
     public static let notImplemented = ErrorCode("not_implemented", http: 501, exit: 29)
 

@@ -1,0 +1,120 @@
+import CLinux
+import Glibc
+import KithDocuments
+import KithStore
+import KithTransport
+
+/// The databases of a node: one file each in the home's folder `databases`.
+@LoopActor
+final class DatabaseRegistry {
+    private let folder: String
+    private var open: [DatabaseName: OpenDatabase] = [:]
+    /// Names that are being made or removed, so that two callers cannot do both at once.
+    private var busy: Set<DatabaseName> = []
+    /// Called when a database was opened or made.
+    var onOpen: ((OpenDatabase) -> Void)?
+    /// Called when a database is about to be closed for good.
+    var onRemove: ((OpenDatabase) -> Void)?
+
+    init(folder: String) { self.folder = folder }
+
+    /// The open databases, by name.
+    var all: [OpenDatabase] { open.values.sorted { $0.name < $1.name } }
+
+    /// The database of this name.
+    ///
+    /// - Throws: `.databaseNotFound`, saying how to make it.
+    func database(_ name: DatabaseName) throws(KithError) -> OpenDatabase {
+        guard let database = open[name] else {
+            throw KithError(
+                .databaseNotFound, "there is no database \"\(name)\" here",
+                remedy: "See which there are with kith db list, or make it with kith db create \(name)")
+        }
+        return database
+    }
+
+    func find(_ name: DatabaseName) -> OpenDatabase? { open[name] }
+
+    /// Opens every database of the home. One that cannot be opened is told and left alone; the others are opened.
+    func openAll(onFailure: (String, KithError) -> Void) async throws(KithError) {
+        var names: [DatabaseName] = []
+        guard let directory = opendir(folder) else { throw HomeFile.error(folder, errno) }
+        defer { closedir(directory) }
+        while let entry = readdir(directory) {
+            let file = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if let name = Self.name(ofFile: file) { names.append(name) }
+        }
+        for name in names.sorted() {
+            do {
+                try await load(name, create: false)
+            } catch {
+                onFailure(name.text, error)
+            }
+        }
+    }
+
+    /// Makes a database.
+    ///
+    /// - Throws: `.databaseExists` when there is one of this name; errors of the store.
+    func create(_ name: DatabaseName) async throws(KithError) {
+        guard open[name] == nil, !busy.contains(name) else {
+            throw KithError(.databaseExists, "there is a database \"\(name)\" already")
+        }
+        guard open.count < NodeLimits.databasesMax else {
+            throw KithError(.tooLarge, "a node has at most \(NodeLimits.databasesMax) databases")
+        }
+        busy.insert(name)
+        defer { busy.remove(name) }
+        try await load(name, create: true)
+    }
+
+    /// Removes a database and everything in it, here only.
+    ///
+    /// - Throws: `.databaseNotFound`; errors of the file system.
+    func remove(_ name: DatabaseName) async throws(KithError) {
+        let database = try database(name)
+        guard !busy.contains(name) else {
+            throw KithError(.conflict, "the database \"\(name)\" is being made or removed")
+        }
+        busy.insert(name)
+        defer { busy.remove(name) }
+        open[name] = nil
+        onRemove?(database)
+        await database.close()
+        let path = path(name)
+        // The file first: without it, what is left of the log is nothing.
+        for file in [path, path + "-wal", path + "-shm"] where unlink(file) != 0 && errno != ENOENT {
+            throw KithError(.inputOutput, "cannot remove \(file): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Closes all; waits for writes under way.
+    func closeAll() async {
+        let databases = all
+        open = [:]
+        for database in databases { await database.close() }
+    }
+
+    private func load(_ name: DatabaseName, create: Bool) async throws(KithError) {
+        let path = path(name)
+        do {
+            let database = try await Task.detached { try Database(path: path, name: name, create: create) }.value
+            let opened = try OpenDatabase(name: name, database: database)
+            open[name] = opened
+            onOpen?(opened)
+        } catch let error as KithError {
+            throw error
+        } catch {
+            throw KithError(.internal, "the database \"\(name)\" cannot be opened", cause: error)
+        }
+    }
+
+    private func path(_ name: DatabaseName) -> String { folder + "/" + name.fileName + ".kith" }
+
+    private static func name(ofFile file: String) -> DatabaseName? {
+        guard file.hasSuffix(".kith") else { return nil }
+        return try? DatabaseName(fileName: String(file.dropLast(5)))
+    }
+}

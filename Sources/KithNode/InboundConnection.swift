@@ -1,0 +1,121 @@
+import KithDocuments
+import KithTransport
+import KithTrust
+import KithWire
+
+/// A connection that a trusted peer has opened, until it has become a link or was refused.
+@LoopActor
+final class InboundConnection {
+    private let connection: Connection
+    private let info: ConnectionInfo
+    private let peer: NodeID
+    private let registry: DatabaseRegistry
+    private let links: LinkManager
+    private let log: NodeLog
+    private var parser = HTTPRequestParser()
+    private var head: HTTPRequestHead?
+    private var timer: LoopTimer?
+    /// Called once, when the connection has become a link or is gone.
+    var onDone: (() -> Void)?
+
+    init(
+        _ connection: Connection, info: ConnectionInfo, peer: NodeID, registry: DatabaseRegistry, links: LinkManager,
+        log: NodeLog
+    ) {
+        self.connection = connection
+        self.info = info
+        self.peer = peer
+        self.registry = registry
+        self.links = links
+        self.log = log
+    }
+
+    func start() {
+        connection.onReceive = { [weak self] in self?.receive($0) }
+        connection.onClose = { [weak self] _ in self?.done() }
+        timer = EventLoop.shared.schedule(afterSeconds: NodeLimits.upgradeSecondsMax) { [weak self] in
+            self?.cut("asked for nothing in \(Int(NodeLimits.upgradeSecondsMax)) s")
+        }
+    }
+
+    /// Closes it because the node stops.
+    func stop() {
+        connection.abort()
+        done()
+    }
+
+    private func done() {
+        timer?.cancel()
+        timer = nil
+        connection.onReceive = nil
+        connection.onClose = nil
+        let onDone = onDone
+        self.onDone = nil
+        onDone?()
+    }
+
+    private func cut(_ reason: String) {
+        log("\(info.remoteName)  cut off: \(reason)", key: "inbound \(peer) \(reason)")
+        connection.abort()
+        done()
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) {
+        parser.receive(bytes)
+        do {
+            while let event = try parser.nextEvent() {
+                switch event {
+                case .head(let head):
+                    self.head = head
+                    parser.bodyBytesMax = 0
+                case .body: break
+                case .end: if let head { return answer(head) }
+                }
+            }
+        } catch {
+            cut("it does not speak HTTP: \(error)")
+        }
+    }
+
+    private func answer(_ head: HTTPRequestHead) {
+        guard head.target.segments.count == 2, head.target.segments[1] == "_blipsync",
+            let name = try? DatabaseName(head.target.segments[0])
+        else {
+            return refuse(
+                KithError(
+                    .notFound, "only replication is served here", remedy: "Open a WebSocket at /DATABASE/_blipsync"))
+        }
+        guard let database = registry.find(name) else {
+            return refuse(KithError(.databaseNotFound, "there is no database \"\(name)\" here"))
+        }
+        let offer: WebSocketHandshake.Offer
+        let token: String
+        do {
+            offer = try WebSocketHandshake.checkRequest(head)
+            token = try WebSocketHandshake.chooseSubprotocol(from: offer)
+        } catch {
+            return refuse(KithError(.badRequest, "no upgrade to replication: \(error.reason)"))
+        }
+        if let refusal = links.refusal(peer: peer, database: name) { return refuse(refusal) }
+        let remainder = parser.takeRemainder()
+        var response = WebSocketHandshake.response(to: offer, subprotocol: token)
+        response.headers.add(KithHeader.name, KithHeader.value)
+        var bytes: [UInt8] = []
+        response.append(to: &bytes)
+        connection.write(bytes)
+        let connection = self.connection
+        done()
+        links.accept(
+            PeerLink(
+                role: .passive, connection: connection, address: info.remoteName,
+                tlsVersion: info.tlsVersion ?? "TLS", remainder: remainder,
+                peerIsKith: head.headers[KithHeader.name] != nil, key: LinkKey(peer: peer, database: name),
+                database: database))
+    }
+
+    private func refuse(_ error: KithError) {
+        connection.write(HTTPAnswer.error(error).bytes(keepsAlive: false))
+        connection.close()
+        done()
+    }
+}

@@ -1,0 +1,171 @@
+import KithDocuments
+import KithTransport
+import KithTrust
+import KithWire
+
+/// One attempt to open a link: tries the peer's addresses one after the other, checks who answers, and asks for the
+/// upgrade to a WebSocket.
+@LoopActor
+final class LinkDialler {
+    /// What came of it.
+    enum Outcome {
+        /// The peer has taken the link.
+        case connected(Opened)
+        /// Another trusted node answered at this address.
+        case other(NodeID, SocketAddress)
+        /// Nothing came of it. Quiet: expected in ordinary life, not worth a line.
+        case failed(KithError, isQuiet: Bool)
+    }
+
+    /// A connection whose upgrade is done.
+    struct Opened {
+        var connection: Connection
+        var address: SocketAddress
+        var tlsVersion: String
+        var remainder: [UInt8]
+        var peerIsKith: Bool
+    }
+
+    private let peer: NodeID
+    private let database: DatabaseName
+    private var addresses: ArraySlice<SocketAddress>
+    private let client: TLSContext
+    private var onOutcome: ((Outcome) -> Void)?
+    private var connection: Connection?
+    private var timer: LoopTimer?
+    private var parser = HTTPResponseParser()
+    private var head: HTTPResponseHead?
+    private var failures: [KithError] = []
+    /// Whether an address has answered with the right key: the link is about to be.
+    private(set) var isAnswered = false
+
+    init(
+        peer: NodeID, database: DatabaseName, addresses: [SocketAddress], client: TLSContext,
+        onOutcome: @escaping (Outcome) -> Void
+    ) {
+        self.peer = peer
+        self.database = database
+        self.addresses = addresses[...]
+        self.client = client
+        self.onOutcome = onOutcome
+    }
+
+    func start() { tryNext() }
+
+    /// Gives up without an outcome.
+    func cancel() {
+        onOutcome = nil
+        drop()
+    }
+
+    private func drop() {
+        timer?.cancel()
+        timer = nil
+        connection?.onReceive = nil
+        connection?.onClose = nil
+        connection?.onReady = nil
+        connection?.abort()
+        connection = nil
+    }
+
+    private func report(_ outcome: Outcome) {
+        timer?.cancel()
+        timer = nil
+        let onOutcome = onOutcome
+        self.onOutcome = nil
+        onOutcome?(outcome)
+    }
+
+    private func tryNext() {
+        guard onOutcome != nil else { return }
+        guard let address = addresses.popFirst() else {
+            // What a person can act on says more than that some address was silent.
+            let telling = failures.first { $0.code != .connectionLost && $0.code != .timedOut } ?? failures.last
+            return report(.failed(telling ?? KithError(.connectionLost, "no address answers"), isQuiet: false))
+        }
+        parser = HTTPResponseParser()
+        head = nil
+        isAnswered = false
+        let connection = Connection.dial(address, tls: client)
+        self.connection = connection
+        connection.onReady = { [weak self] info in self?.ready(address, info) }
+        connection.onClose = { [weak self] error in
+            self?.failed(error ?? KithError(.connectionLost, "\(address) closed the connection"))
+        }
+        timer = EventLoop.shared.schedule(afterSeconds: NodeLimits.upgradeSecondsMax) { [weak self] in
+            self?.failed(KithError(.timedOut, "\(address) did not answer in \(Int(NodeLimits.upgradeSecondsMax)) s"))
+        }
+    }
+
+    private func failed(_ error: KithError) {
+        failures.append(error)
+        drop()
+        tryNext()
+    }
+
+    private func ready(_ address: SocketAddress, _ info: ConnectionInfo) {
+        guard let hash = info.peer?.publicKeyHash else {
+            return failed(KithError(.notTrusted, "\(address) showed no certificate"))
+        }
+        let id = NodeID(subjectPublicKeyHash: hash)
+        guard id == peer else {
+            drop()
+            return report(.other(id, address))
+        }
+        isAnswered = true
+        guard let target = HTTPTarget("/" + HTTPTarget.percentEncoded(database.text) + "/_blipsync") else {
+            return failed(KithError(.internal, "the database's name makes no request target"))
+        }
+        let key = WebSocketHandshake.makeKey()
+        connection?.onReceive = { [weak self] bytes in self?.receive(bytes, address, info, key) }
+        let head = WebSocketHandshake.request(
+            host: address.description, target: target, key: key, subprotocols: [BLIPSubprotocol.token],
+            extraHeaders: [KithHeader.name: KithHeader.value])
+        var bytes: [UInt8] = []
+        head.append(to: &bytes)
+        connection?.write(bytes)
+    }
+
+    private func receive(
+        _ bytes: UnsafeRawBufferPointer, _ address: SocketAddress, _ info: ConnectionInfo, _ key: String
+    ) {
+        parser.receive(bytes)
+        do {
+            while let event = try parser.nextEvent() {
+                if case .head(let answer) = event {
+                    guard answer.status == 101 else { return refused(answer, address) }
+                    _ = try WebSocketHandshake.checkResponse(answer, key: key, offered: [BLIPSubprotocol.token])
+                    head = answer
+                }
+                guard case .end = event, let head else { continue }
+                guard let connection else { return }
+                connection.onReceive = nil
+                connection.onClose = nil
+                connection.onReady = nil
+                self.connection = nil
+                return report(
+                    .connected(
+                        Opened(
+                            connection: connection, address: address, tlsVersion: info.tlsVersion ?? "TLS",
+                            remainder: parser.takeRemainder(), peerIsKith: head.headers[KithHeader.name] != nil)))
+            }
+        } catch {
+            failed(KithError(.protocolViolation, "\(address) answered something else than an upgrade: \(error)"))
+        }
+    }
+
+    private func refused(_ head: HTTPResponseHead, _ address: SocketAddress) {
+        drop()
+        switch head.status {
+        case 404:
+            report(.failed(KithError(.databaseNotFound, "the peer has no database \"\(database)\""), isQuiet: false))
+        case 409:
+            report(.failed(KithError(.conflict, "the peer says that there is a link already"), isQuiet: true))
+        default:
+            report(
+                .failed(
+                    KithError(.connectionLost, "\(address) refused the link with status \(head.status)"), isQuiet: false
+                ))
+        }
+    }
+}

@@ -1,0 +1,281 @@
+import KithDocuments
+import KithReplication
+import KithStore
+import KithTransport
+import KithTrust
+
+/// Keeps one link for each trusted peer and database, whoever opens it.
+///
+/// The rule, the same on both ends: the node with the smaller ID dials at once, the other after a moment of courtesy, so
+/// that a node which only one side can reach is reached all the same. When two links of one pair meet, the one that the
+/// node with the smaller ID opened stays. A link never reconnects: when it ends, a new one is dialled after a wait
+/// that doubles with each failure, and at once when discovery sees the peer.
+@LoopActor
+final class LinkManager {
+    private let ownID: NodeID
+    private let book: PeerBook
+    private let registry: DatabaseRegistry
+    private let log: NodeLog
+    private let client: TLSContext
+    private(set) var addresses: AddressBook
+    private var slots: [LinkKey: LinkSlot] = [:]
+    private var isStopped = false
+    /// Called when anything that status shows has changed.
+    var onChange: (() -> Void)?
+
+    init(
+        ownID: NodeID, book: PeerBook, registry: DatabaseRegistry, client: TLSContext, addresses: AddressBook,
+        log: NodeLog
+    ) {
+        self.ownID = ownID
+        self.book = book
+        self.registry = registry
+        self.client = client
+        self.addresses = addresses
+        self.log = log
+    }
+
+    // MARK: What there is to link
+
+    /// Makes the slots that the trusted peers and the open databases ask for, and dials.
+    func refresh() {
+        guard !isStopped else { return }
+        for peer in book.peers {
+            for database in registry.all {
+                let key = LinkKey(peer: peer.id, database: database.name)
+                guard slots[key] == nil else { continue }
+                let slot = LinkSlot(key: key)
+                slots[key] = slot
+                count(slot)
+                schedule(slot, afterSeconds: firstWait(key.peer))
+            }
+        }
+        onChange?()
+    }
+
+    /// Cuts every link of a peer and forgets it.
+    func remove(peer: NodeID) { remove { $0.peer == peer } }
+
+    /// Ends every link of a database.
+    func remove(database: DatabaseName) { remove { $0.database == database } }
+
+    private func remove(where matches: (LinkKey) -> Bool) {
+        for slot in slots.values where matches(slot.key) {
+            slots[slot.key] = nil
+            slot.stop()
+            slot.link?.end(closeCode: 4001, "no longer shared")
+        }
+        onChange?()
+    }
+
+    /// Ends everything.
+    func stop() {
+        isStopped = true
+        for slot in slots.values {
+            slot.stop()
+            slot.link?.end(closeCode: 4001, "the node is stopping")
+        }
+    }
+
+    /// Whether links are still being closed.
+    var hasLinks: Bool { slots.values.contains { $0.link != nil } }
+
+    /// Discovery saw a node: its addresses are good now.
+    func discovered(shortID: String, addresses found: [SocketAddress]) {
+        addresses.add(found, shortID: shortID)
+        for slot in slots.values where slot.key.peer.compactShort == shortID && slot.link == nil && slot.dial == nil {
+            slot.backoff.reset()
+            schedule(slot, afterSeconds: firstWait(slot.key.peer))
+        }
+    }
+
+    /// The database has changed: its links look, and what waits for absent peers is counted anew.
+    func databaseChanged(_ database: OpenDatabase) {
+        for slot in slots.values where slot.key.database == database.name {
+            if let link = slot.link { link.databaseChanged(lastSequence: database.lastSequence) } else { count(slot) }
+        }
+        onChange?()
+    }
+
+    // MARK: Dialling
+
+    private func isPreferredDialler(towards peer: NodeID) -> Bool { ownID < peer }
+
+    private func firstWait(_ peer: NodeID) -> Double {
+        isPreferredDialler(towards: peer) ? 0 : NodeLimits.courtesySeconds
+    }
+
+    private func schedule(_ slot: LinkSlot, afterSeconds seconds: Double) {
+        slot.timer?.cancel()
+        slot.timer = EventLoop.shared.schedule(afterSeconds: seconds) { [weak self, weak slot] in
+            guard let self, let slot else { return }
+            slot.timer = nil
+            dial(slot)
+        }
+    }
+
+    private func redial(_ slot: LinkSlot) {
+        guard !isStopped, slots[slot.key] === slot else { return }
+        schedule(slot, afterSeconds: firstWait(slot.key.peer) + slot.backoff.nextSeconds(random: .random(in: 0...1)))
+    }
+
+    private func dial(_ slot: LinkSlot) {
+        guard !isStopped, slot.link == nil, slot.dial == nil, slots[slot.key] === slot else { return }
+        let candidates = addresses.candidates(for: slot.key.peer)
+        // Without an address there is nothing to try: discovery will call.
+        guard !candidates.isEmpty else { return }
+        slot.dial = LinkDialler(
+            peer: slot.key.peer, database: slot.key.database, addresses: candidates, client: client
+        ) { [weak self, weak slot] outcome in
+            guard let self, let slot else { return }
+            dialled(slot, outcome)
+        }
+        slot.dial?.start()
+    }
+
+    private func dialled(_ slot: LinkSlot, _ outcome: LinkDialler.Outcome) {
+        slot.dial = nil
+        switch outcome {
+        case .connected(let opened):
+            addresses.note(slot.key.peer, at: opened.address)
+            guard slot.link == nil, !isStopped, slots[slot.key] === slot,
+                let database = registry.find(slot.key.database)
+            else { return opened.connection.abort() }
+            let link = PeerLink(
+                role: .active, connection: opened.connection, address: opened.address.description,
+                tlsVersion: opened.tlsVersion, remainder: opened.remainder, peerIsKith: opened.peerIsKith,
+                key: slot.key,
+                database: database)
+            take(link, slot)
+        case .other(let id, let address):
+            addresses.note(id, at: address)
+            redial(slot)
+        case .failed(let error, let isQuiet):
+            slot.noteError(error.message)
+            if !isQuiet {
+                log(
+                    "\(name(slot.key.peer))  \(slot.key.database)  not reached: \(error.message)",
+                    key: "\(slot.key) \(error.code)")
+            }
+            redial(slot)
+            onChange?()
+        }
+    }
+
+    // MARK: Being dialled
+
+    /// Whether a peer may open a link now; `nil` means yes, else the reason.
+    func refusal(peer: NodeID, database: DatabaseName) -> KithError? {
+        guard !isStopped, let slot = slots[LinkKey(peer: peer, database: database)] else {
+            return KithError(.databaseNotFound, "there is no database \"\(database)\" here")
+        }
+        guard isPreferredDialler(towards: peer) else { return nil }
+        if let link = slot.link, link.role == .active {
+            link.probe()
+            return KithError(.conflict, "there is a link already")
+        }
+        if let dial = slot.dial, dial.isAnswered {
+            return KithError(.conflict, "a link is being opened from the other side")
+        }
+        return nil
+    }
+
+    /// Takes a link that a peer has opened; `refusal` was asked before.
+    func accept(_ link: PeerLink) {
+        guard !isStopped, let slot = slots[link.key] else { return link.end(closeCode: 4001, "not shared") }
+        slot.stop()
+        if let old = slot.link {
+            slot.link = nil
+            old.end(closeCode: 4001, "a newer link took its place")
+        }
+        take(link, slot)
+    }
+
+    private func take(_ link: PeerLink, _ slot: LinkSlot) {
+        slot.timer?.cancel()
+        slot.timer = nil
+        slot.link = link
+        slot.wasInSync = false
+        slot.sinceSeconds = WallClock.seconds
+        let direction = link.role == .active ? "connected to" : "connected from"
+        log("\(name(slot.key.peer))  \(slot.key.database)  \(direction) \(link.address)  \(link.tlsVersion)")
+        link.onChange = { [weak self, weak slot, weak link] in
+            guard let self, let slot, let link, slot.link === link else { return }
+            changed(slot, link)
+        }
+        link.onEnd = { [weak self, weak slot, weak link] reason in
+            guard let self, let slot, let link else { return }
+            ended(slot, link, reason)
+        }
+        link.start()
+        onChange?()
+    }
+
+    private func changed(_ slot: LinkSlot, _ link: PeerLink) {
+        for refusal in link.takeRefusals() {
+            slot.refusals.append(refusal)
+            if slot.refusals.count > NodeLimits.refusalsRememberedMax { slot.refusals.removeFirst() }
+            let who = refusal.side == .here ? "refused here" : "refused by the peer"
+            log(
+                "\(name(slot.key.peer))  \(slot.key.database)  \(refusal.id) \(refusal.revision) \(who): \(refusal.code) \(refusal.reason)"
+            )
+        }
+        let isInSync = link.status.state == .idle
+        if isInSync {
+            slot.lastInSyncSeconds = WallClock.seconds
+            slot.backoff.reset()
+            slot.lastError = nil
+            slot.lastErrorSeconds = nil
+        }
+        if isInSync != slot.wasInSync {
+            slot.wasInSync = isInSync
+            if isInSync, link.status.completed > 0 {
+                log("\(name(slot.key.peer))  \(slot.key.database)  in sync after \(link.status.completed) documents")
+            } else if isInSync {
+                log("\(name(slot.key.peer))  \(slot.key.database)  in sync")
+            }
+        }
+        onChange?()
+    }
+
+    private func ended(_ slot: LinkSlot, _ link: PeerLink, _ reason: String) {
+        guard slot.link === link else { return }
+        if link.status.state == .idle { slot.lastInSyncSeconds = link.lastHeardWallSeconds }
+        slot.link = nil
+        slot.sinceSeconds = WallClock.seconds
+        slot.noteError(reason)
+        log("\(name(slot.key.peer))  \(slot.key.database)  link ended: \(reason)")
+        count(slot)
+        redial(slot)
+        onChange?()
+    }
+
+    // MARK: Status
+
+    /// Reads how much the absent peer is known to have, and counts what waits for it.
+    private func count(_ slot: LinkSlot) {
+        guard !slot.isCounting, let database = registry.find(slot.key.database) else { return }
+        slot.isCounting = true
+        let name = PeerLink.progressName(slot.key.peer)
+        let sequence = database.lastSequence
+        Task { @LoopActor in
+            let answer = try? await database.read { snapshot -> (PeerProgress?, Int) in
+                let progress = try snapshot.localDocument(name).flatMap(PeerProgress.init(parsing:))
+                return (progress, try snapshot.pendingCount(since: progress?.sentThrough ?? 0))
+            }
+            slot.isCounting = false
+            guard let (progress, waiting) = answer else { return }
+            slot.waiting = waiting
+            if slot.lastInSyncSeconds == nil { slot.lastInSyncSeconds = progress?.lastInSyncWallSeconds }
+            onChange?()
+            // More came while it was counted.
+            if database.lastSequence != sequence, slot.link == nil { count(slot) }
+        }
+    }
+
+    func slots(of peer: NodeID) -> [LinkSlot] {
+        slots.values.filter { $0.key.peer == peer }.sorted { $0.key.database < $1.key.database }
+    }
+
+    private func name(_ peer: NodeID) -> String { book.peer(peer)?.name ?? peer.short }
+}

@@ -1,0 +1,38 @@
+import KithDocuments
+import KithReplication
+import KithTransport
+
+/// The place of the one link of a peer and a database: the live link if there is one, else what is being done about it.
+@LoopActor
+final class LinkSlot {
+    let key: LinkKey
+    var link: PeerLink?
+    var dial: LinkDialler?
+    var backoff = Backoff()
+    var timer: LoopTimer?
+    /// Since when the slot has or lacks a link.
+    var sinceSeconds = WallClock.seconds
+    var lastError: String?
+    var lastErrorSeconds: Int64?
+    var lastInSyncSeconds: Int64?
+    /// What waits for the peer while there is no link.
+    var waiting: Int?
+    var isCounting = false
+    var refusals: [ReplicationRefusal] = []
+    /// Whether the link was once idle, for the log.
+    var wasInSync = false
+
+    init(key: LinkKey) { self.key = key }
+
+    func noteError(_ text: String) {
+        lastError = text
+        lastErrorSeconds = WallClock.seconds
+    }
+
+    func stop() {
+        timer?.cancel()
+        timer = nil
+        dial?.cancel()
+        dial = nil
+    }
+}

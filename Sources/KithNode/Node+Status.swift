@@ -1,0 +1,68 @@
+import KithDocuments
+import KithStore
+import KithTransport
+import KithTrust
+
+extension Node {
+    /// How the node stands now.
+    public func status() async -> NodeStatus {
+        var databases: [NodeStatus.DatabaseStatus] = []
+        var conflicts: [NodeStatus.ConflictStatus] = []
+        var problems = startProblems
+        for database in registry.all {
+            let bytes = Int64(database.database.sizeOnDisk)
+            let name = database.name.text
+            let answer = try? await database.read { snapshot in
+                (
+                    documents: try snapshot.documentCount, sequence: try snapshot.lastSequence,
+                    conflicts: try snapshot.conflictCount, first: try snapshot.conflicts(limit: 10)
+                )
+            }
+            guard let answer else {
+                problems.append(
+                    NodeStatus.Problem(
+                        code: "database-unreadable", severity: .error, subject: name,
+                        text: "the database \"\(name)\" cannot be read", command: nil))
+                continue
+            }
+            databases.append(
+                NodeStatus.DatabaseStatus(
+                    name: name, documents: answer.documents, bytes: bytes, sequence: answer.sequence,
+                    conflicts: answer.conflicts))
+            for change in answer.first where conflicts.count < 10 {
+                conflicts.append(
+                    NodeStatus.ConflictStatus(
+                        database: name, id: change.id.text, versions: change.leaves.count { !$0.isDeleted }))
+            }
+            if answer.conflicts > 0 {
+                problems.append(
+                    NodeStatus.Problem(
+                        code: "conflicts", severity: .attention, subject: name,
+                        text: answer.conflicts == 1
+                            ? "1 document in conflict" : "\(answer.conflicts) documents in conflict",
+                        command: "kith conflicts \(name)"))
+            }
+        }
+        let peers = home.peerBook.peers.map { links.status(of: $0) }
+        for peer in peers {
+            for database in peer.databases where database.refused > 0 {
+                problems.append(
+                    NodeStatus.Problem(
+                        code: "refused", severity: .attention, subject: peer.name,
+                        text: "\(database.refused) documents of \(database.name) were refused", command: nil))
+            }
+        }
+        if case .off(let reason, let remedy) = discoveryStatus {
+            problems.append(
+                NodeStatus.Problem(
+                    code: "discovery-off", severity: .attention, subject: "discovery", text: reason, command: remedy))
+        }
+        let trusted = Set(home.peerBook.peers.map(\.id.compactShort))
+        return NodeStatus(
+            name: name, id: home.identity.nodeID, version: Node.version, startedAt: startedSeconds,
+            listening: listening, port: port, discovery: discoveryStatus, databases: databases, peers: peers,
+            nearby: nearby.all.filter { !trusted.contains($0.shortID) }.map {
+                NodeStatus.NearbyNode(name: $0.name, id: $0.displayID, address: $0.address)
+            }, conflicts: conflicts, problems: problems)
+    }
+}

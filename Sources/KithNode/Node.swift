@@ -1,0 +1,300 @@
+import KithDiscovery
+import KithDocuments
+import KithStore
+import KithTransport
+import KithTrust
+
+/// A running node: its databases, the links to its peers, discovery, and the administration socket.
+///
+/// ```swift
+/// let home = try NodeHome.open(at: NodeHome.defaultPath())
+/// let node = try await Node.start(home: home)
+/// …
+/// await node.stop()
+/// ```
+///
+/// At most one node runs on a home. While it runs, its databases belong to it.
+@LoopActor
+public final class Node {
+    /// The version of this program.
+    public nonisolated static let version = "0.1.0"
+
+    /// The home it runs on.
+    public nonisolated let home: NodeHome
+    /// The name under which it is seen.
+    public nonisolated let name: String
+    /// The TCP port on which it listens.
+    public private(set) var port: UInt16 = 0
+
+    let registry: DatabaseRegistry
+    let links: LinkManager
+    let log: NodeLog
+    let startedSeconds = WallClock.seconds
+    private let lock: HomeLock
+    private let options: NodeOptions
+    private var listener: Listener?
+    private var administration: AdministrationServer?
+    private var discovery: Discovery?
+    private var inbound: [ObjectIdentifier: InboundConnection] = [:]
+    var discoveryStatus = NodeStatus.DiscoveryStatus.off(reason: "it is starting", remedy: nil)
+    var listening: [String] = []
+    var nearby = NearbyNodes()
+    /// Problems found at the start that stay until the next one.
+    var startProblems: [NodeStatus.Problem] = []
+    private var statusWaiters: [CheckedContinuation<Void, Never>] = []
+    /// Counts what status shows; a reader that has seen this number has seen everything.
+    private(set) var statusVersion: UInt64 = 0
+    private(set) var isStopping = false
+
+    private init(home: NodeHome, options: NodeOptions, lock: HomeLock) throws(KithError) {
+        self.home = home
+        self.options = options
+        self.lock = lock
+        name = options.name ?? home.configuration.name
+        log = NodeLog(write: options.log)
+        registry = DatabaseRegistry(folder: home.databasesPath)
+        let identity = try TLSIdentity(
+            certificatePEM: home.identity.certificatePEM, privateKeyPEM: home.identity.privateKeyPEM)
+        let client = try TLSContext.client(identity: identity, verify: Self.verifier(home.peerBook))
+        self.identity = identity
+        var addresses: [SocketAddress] = []
+        for text in home.configuration.peers + options.peers {
+            addresses.append(try SocketAddress(parsing: text, defaultPort: NodeLimits.portDefault))
+        }
+        links = LinkManager(
+            ownID: home.identity.nodeID, book: home.peerBook, registry: registry, client: client,
+            addresses: AddressBook(configured: addresses), log: log)
+    }
+
+    private let identity: TLSIdentity
+
+    /// Starts a node.
+    ///
+    /// - Parameters:
+    ///   - home: where it lives.
+    ///   - options: what differs from the home's configuration.
+    /// - Throws: `.alreadyRunning` when a node runs on the home, `.portBusy`, `.homeNotWritable`, `.badConfiguration`.
+    ///   Nothing is left running then.
+    public static func start(home: NodeHome, options: NodeOptions = NodeOptions()) async throws(KithError) -> Node {
+        let lock = try home.lock()
+        let node = try Node(home: home, options: options, lock: lock)
+        do {
+            try await node.begin()
+        } catch {
+            await node.stop()
+            throw error
+        }
+        return node
+    }
+
+    private func begin() async throws(KithError) {
+        links.onChange = { [weak self] in self?.statusChanged() }
+        registry.onOpen = { [weak self] database in
+            guard let self else { return }
+            database.onChange = { [weak self] in self?.links.databaseChanged($0) }
+            links.refresh()
+        }
+        registry.onRemove = { [weak self] database in self?.links.remove(database: database.name) }
+        // The port first: of all that can fail, it fails most often, and nothing is touched then.
+        try listen()
+        try await registry.openAll { name, error in
+            log("database \(name) cannot be opened: \(error)")
+            startProblems.append(
+                NodeStatus.Problem(
+                    code: error.code.name, severity: .error, subject: name, text: error.message, command: nil))
+        }
+        administration = try AdministrationServer(node: self)
+        log(
+            "\(name)  \(home.identity.nodeID.short)  listening on port \(port), \(registry.all.count) databases, \(home.peerBook.peers.count) peers"
+        )
+        links.refresh()
+        discover()
+        statusChanged()
+    }
+
+    /// Ends it: no new work, links closed so that peers come back, writes under way finished, databases closed. Takes at
+    /// most `NodeLimits.stopSecondsMax`, plus what the disk takes for writes under way.
+    public func stop() async {
+        guard !isStopping else { return }
+        isStopping = true
+        statusChanged()
+        listener?.close()
+        for connection in inbound.values { connection.stop() }
+        inbound = [:]
+        let discovery = self.discovery
+        self.discovery = nil
+        if let discovery { await Task.detached { discovery.stop() }.value }
+        links.stop()
+        await administration?.stop()
+        await registry.closeAll()
+        log("\(name)  stopped")
+    }
+
+    // MARK: Databases
+
+    /// The databases of this node, by name.
+    public var databaseNames: [DatabaseName] { registry.all.map(\.name) }
+
+    /// An open database. It belongs to the node, which closes it.
+    ///
+    /// - Throws: `.databaseNotFound`.
+    public func database(_ name: DatabaseName) throws(KithError) -> Database { try registry.database(name).database }
+
+    /// Makes a database; it is replicated with every peer that has one of the same name.
+    ///
+    /// - Throws: `.databaseExists`, and errors of the store.
+    public func createDatabase(_ name: DatabaseName) async throws(KithError) {
+        try await registry.create(name)
+        log("database \(name) was made")
+    }
+
+    /// Removes a database here, with everything in it. Peers keep theirs.
+    ///
+    /// - Throws: `.databaseNotFound`, and errors of the file system.
+    public func deleteDatabase(_ name: DatabaseName) async throws(KithError) {
+        try await registry.remove(name)
+        log("database \(name) was removed")
+    }
+
+    // MARK: The network
+
+    /// Trusts the keys of the book and nothing else; names and dates decide nothing.
+    private nonisolated static func verifier(_ book: PeerBook) -> TLSVerify {
+        { certificate in
+            let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
+            if book.peer(id) != nil { return .trusted }
+            return .refused(
+                KithError(
+                    .notTrusted, "the node \(id.short) is not trusted here",
+                    remedy: "If it is yours: kith trust \(id)"))
+        }
+    }
+
+    private func listen() throws(KithError) {
+        let wanted = options.port ?? home.configuration.port
+        let address =
+            try (options.listen ?? home.configuration.listen).map { text throws(KithError) in
+                try SocketAddress(parsing: text, defaultPort: wanted)
+            } ?? .anyHost(port: wanted)
+        let server = try TLSContext.server(identity: identity, verify: Self.verifier(home.peerBook))
+        let listener = try Listener.tcp(address, tls: server) { [weak self] connection in self?.accept(connection) }
+        self.listener = listener
+        port = listener.localAddress?.port ?? wanted
+        listening = [listener.localAddress?.description ?? "port \(port)"]
+        listener.onRefused = { [weak self] refused in
+            guard let self else { return }
+            let host = refused.remoteName.split(separator: ":").dropLast().joined(separator: ":")
+            let who = refused.certificate.map { NodeID(subjectPublicKeyHash: $0.publicKeyHash).short + " " } ?? ""
+            log(
+                "\(who)\(refused.remoteName)  refused: \(refused.error.message)",
+                key: "refused \(host) \(refused.error.code)")
+        }
+        listener.onTrouble = { [weak self] error in
+            self?.log("new connections must wait: \(error.message)", key: "trouble \(error.code)")
+        }
+    }
+
+    private func accept(_ connection: Connection) {
+        guard !isStopping, let info = connection.info, let certificate = info.peer else { return connection.abort() }
+        let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
+        // Trust may have been taken back during the handshake.
+        guard home.peerBook.peer(id) != nil, id != home.identity.nodeID else { return connection.abort() }
+        let inbound = InboundConnection(connection, info: info, peer: id, registry: registry, links: links, log: log)
+        let key = ObjectIdentifier(inbound)
+        self.inbound[key] = inbound
+        inbound.onDone = { [weak self] in self?.inbound[key] = nil }
+        inbound.start()
+    }
+
+    // MARK: Trust
+
+    /// Trusts a node: links with it are made as soon as it is reached.
+    ///
+    /// - Throws: errors of the book: a name that is taken, this node itself, a disk that is full.
+    @discardableResult
+    public func trust(_ id: NodeID, name: String?) throws(KithError) -> Peer {
+        guard id != home.identity.nodeID else {
+            throw KithError(
+                .badRequest, "that is this node's own ID",
+                remedy: "Type the ID that kith id prints on the other machine")
+        }
+        let name = name ?? nearby.name(shortID: id.compactShort) ?? id.short
+        let peer = try home.peerBook.add(id, name: name)
+        log("\(peer.name)  \(id.short)  is trusted now")
+        links.refresh()
+        statusChanged()
+        return peer
+    }
+
+    /// Trusts a node no more: live links are cut before this returns.
+    ///
+    /// - Throws: `.notFound` when it is not in the book; errors of the disk.
+    public func untrust(_ id: NodeID) throws(KithError) {
+        let peer = try home.peerBook.remove(id)
+        links.remove(peer: id)
+        log("\(peer.name)  \(id.short)  is no longer trusted")
+        statusChanged()
+    }
+
+    // MARK: Discovery
+
+    private func discover() {
+        guard options.discovers else {
+            discoveryStatus = .off(reason: "it was switched off", remedy: "Start the node without --no-discovery")
+            return
+        }
+        let discovery = Discovery(
+            advertisement: ServiceAdvertisement(
+                name: name, port: port, nodeShortID: home.identity.nodeID.compactShort)
+        ) { [weak self] event in
+            EventLoop.shared.post { self?.discovered(event) }
+        }
+        do {
+            try discovery.start()
+            self.discovery = discovery
+        } catch {
+            discovered(.state(.off(reason: error.message, remedy: error.remedy)))
+        }
+    }
+
+    private func discovered(_ event: DiscoveryEvent) {
+        guard !isStopping else { return }
+        switch event {
+        case .state(.on(let interfaces)):
+            discoveryStatus = .on(interfaces: interfaces)
+            log("discovery on")
+        case .state(.off(let reason, let remedy)):
+            discoveryStatus = .off(reason: reason, remedy: remedy)
+            nearby.removeAll()
+            log("discovery off: \(reason)\(remedy.map { ". \($0)" } ?? "")")
+        case .found(let found):
+            guard !found.isOwn else { return }
+            let addresses = found.dialAddresses.compactMap { try? SocketAddress(parsing: $0) }
+            guard let first = addresses.first else { return }
+            if nearby.found(found, address: first.description) {
+                log("\(found.instanceName)  \(found.shortID)  seen at \(first)")
+            }
+            links.discovered(shortID: found.shortID, addresses: addresses)
+        case .lost(let instanceName, let interface): nearby.lost(instanceName: instanceName, interface: interface)
+        case .published(let instanceName): log("published as \(instanceName)")
+        case .notPublished(let reason, let remedy):
+            log("not published: \(reason)\(remedy.map { ". \($0)" } ?? "")")
+        }
+        statusChanged()
+    }
+
+    // MARK: Status
+
+    func statusChanged() {
+        statusVersion += 1
+        let waiters = statusWaiters
+        statusWaiters = []
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until status shows something else than at that version, or the node stops.
+    func waitForStatus(after version: UInt64) async {
+        guard statusVersion == version, !isStopping else { return }
+        await withCheckedContinuation { statusWaiters.append($0) }
+    }
+}

@@ -1,0 +1,155 @@
+import CLinux
+import Glibc
+import KithDocuments
+import KithTrust
+
+/// The folder in which a node keeps everything: its key, its peers, its databases, and its socket while it runs.
+///
+/// Only the owner can enter it. Its layout has a version; a home of a newer version is refused and left alone.
+public final class NodeHome: Sendable {
+    /// The layout that this version writes and reads.
+    static let formatVersion = 1
+
+    /// The absolute path of the folder.
+    public let path: String
+    /// The configuration, as `config.json` had it when the home was opened.
+    public let configuration: NodeConfiguration
+    /// The node's key and certificate.
+    public let identity: NodeIdentity
+    /// The nodes that this one trusts.
+    public let peerBook: PeerBook
+
+    private init(path: String, configuration: NodeConfiguration, identity: NodeIdentity, peerBook: PeerBook) {
+        self.path = path
+        self.configuration = configuration
+        self.identity = identity
+        self.peerBook = peerBook
+    }
+
+    /// The Unix socket of the running node.
+    public var socketPath: String { path + "/run/kith.sock" }
+    var lockPath: String { path + "/run/lock" }
+    var databasesPath: String { path + "/databases" }
+
+    /// The home that is meant when none is named: `$KITH_HOME`, else `/var/lib/kith` for root, else `kith` in the user's
+    /// data folder (`$XDG_DATA_HOME` or `~/.local/share`).
+    public static func defaultPath() -> String {
+        func variable(_ name: String) -> String? {
+            guard let value = getenv(name), value.pointee != 0 else { return nil }
+            return String(cString: value)
+        }
+        if let home = variable("KITH_HOME") { return home }
+        if getuid() == 0 { return "/var/lib/kith" }
+        if let data = variable("XDG_DATA_HOME") { return data + "/kith" }
+        return (variable("HOME") ?? ".") + "/.local/share/kith"
+    }
+
+    /// Makes a home: the folders, a new key with its certificate, an empty book of peers.
+    ///
+    /// Everything is made in the end by one file, `format`: a home whose making was interrupted has none, and the next
+    /// call completes it with the key that is already there.
+    ///
+    /// - Parameters:
+    ///   - path: where; folders above it are made as needed.
+    ///   - name: the node's name for people, 1 to 64 characters.
+    ///   - port: the TCP port to listen on.
+    /// - Throws: `.alreadyInitialised` when there is a home, `.homeNotWritable` when the folder cannot be written,
+    ///   `.newerFormat` when a newer version made it.
+    public static func create(at path: String, name: String, port: UInt16 = NodeLimits.portDefault) throws(KithError)
+        -> NodeHome
+    {
+        let path = absolute(path)
+        if let version = try format(at: path) {
+            try check(version: version, path: path)
+            throw KithError(
+                .alreadyInitialised, "\(path) is a node's home already",
+                remedy: "Start it with kith up, or name another home with --home")
+        }
+        try makeFolder(path, withParents: true)
+        for part in ["/identity", "/databases", "/run"] { try makeFolder(path + part, withParents: false) }
+        let identity =
+            access(path + "/identity/key.pem", F_OK) == 0
+            ? try NodeIdentity.load(fromFolder: path + "/identity")
+            : try NodeIdentity.create(inFolder: path + "/identity", name: name)
+        let configuration = NodeConfiguration(name: name, port: port)
+        try HomeFile.write(configuration.encoded(), to: path + "/config.json")
+        let book = try PeerBook(path: path + "/peers.json")
+        try HomeFile.write(Array("\(formatVersion)\n".utf8), to: path + "/format")
+        return NodeHome(path: path, configuration: configuration, identity: identity, peerBook: book)
+    }
+
+    /// Opens a home.
+    ///
+    /// - Throws: `.notInitialised` when there is none, `.newerFormat` when a newer version made it, `.badConfiguration`
+    ///   or `.damaged` when a file in it cannot be used.
+    public static func open(at path: String) throws(KithError) -> NodeHome {
+        let path = absolute(path)
+        guard let version = try format(at: path) else {
+            throw KithError(
+                .notInitialised, "there is no node's home at \(path)",
+                remedy: "Make one with kith init, or name another with --home")
+        }
+        try check(version: version, path: path)
+        return NodeHome(
+            path: path,
+            configuration: try NodeConfiguration(parsing: try HomeFile.read(path + "/config.json", bytesMax: 1 << 20)),
+            identity: try NodeIdentity.load(fromFolder: path + "/identity"),
+            peerBook: try PeerBook(path: path + "/peers.json"))
+    }
+
+    /// Takes the home for one node; the lock is free again when the object goes, also when the process is killed.
+    ///
+    /// - Throws: `.alreadyRunning` when another node has it, `.homeNotWritable` when it cannot be written.
+    public func lock() throws(KithError) -> HomeLock { try HomeLock(path: lockPath, home: path) }
+
+    // MARK: Parts
+
+    private static func absolute(_ path: String) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let folder = getcwd(nil, 0) else { return path }
+        defer { free(folder) }
+        return String(cString: folder) + "/" + path
+    }
+
+    private static func format(at path: String) throws(KithError) -> String? {
+        guard access(path + "/format", F_OK) == 0 else {
+            if errno == EACCES {
+                throw KithError(
+                    .homeNotWritable, "\(path) cannot be entered: \(String(cString: strerror(errno)))",
+                    remedy: "Run as the user that owns it, or name another home with --home")
+            }
+            return nil
+        }
+        let text = String(decoding: try HomeFile.read(path + "/format", bytesMax: 64), as: UTF8.self)
+        return String(text.prefix { $0 != "\n" })
+    }
+
+    private static func check(version: String, path: String) throws(KithError) {
+        guard let number = Int(version), number > 0 else {
+            throw KithError(
+                .damaged, "\(path)/format does not hold a version number", remedy: "Restore the home from a backup")
+        }
+        guard number <= formatVersion else {
+            throw KithError(
+                .newerFormat,
+                "the home \(path) was written by a newer version (format \(number), this version knows \(formatVersion))",
+                remedy: "Install that version again, or name another home with --home")
+        }
+    }
+
+    private static func makeFolder(_ path: String, withParents: Bool) throws(KithError) {
+        if withParents, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+            let parent = String(path[..<slash])
+            if access(parent, F_OK) != 0 { try makeFolder(parent, withParents: true) }
+        }
+        if mkdir(path, 0o700) != 0 {
+            let code = errno
+            var info = stat()
+            if code == EEXIST, stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFDIR {
+                guard access(path, W_OK | X_OK) == 0 else { throw HomeFile.error(path, errno) }
+                return
+            }
+            throw HomeFile.error(path, code)
+        }
+    }
+}

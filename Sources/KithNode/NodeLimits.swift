@@ -1,0 +1,40 @@
+/// The limits and times of a node, each with its effect.
+public enum NodeLimits {
+    /// The TCP port of replication, unless the home's configuration names another.
+    public static let portDefault: UInt16 = 4984
+    /// When nothing was received on a link for this long, a ping is sent. Any received byte counts as life.
+    public static let heartbeatSeconds = 4.0
+    /// When nothing was received on a link for this long, the peer is taken for gone and the link is closed.
+    public static let silenceSecondsMax = 10.0
+    /// A connection that has not become a link by then is closed.
+    public static let upgradeSecondsMax = 10.0
+    /// Bytes that wait for a link's socket; above it no more frames are made.
+    public static let linkBufferBytesMax = 256 * 1024
+    /// First wait before dialling again. It doubles with each failure, and a random part of it is left out so that many
+    /// nodes that come back together do not dial together.
+    public static let redialSecondsMin = 1.0
+    /// Longest wait before dialling again. Discovery that sees the peer ends the wait at once.
+    public static let redialSecondsMax = 120.0
+    /// How much later the node with the greater ID dials, so that one link is made and not two.
+    public static let courtesySeconds = 1.5
+    /// Addresses kept for one peer; the oldest is forgotten first.
+    public static let addressesPerPeerMax = 32
+    /// Nodes kept in the list of those nearby.
+    public static let nearbyMax = 256
+    /// Size of a request body on the administration socket.
+    public static let requestBodyBytesMax = 128 << 20
+    /// Rows of one page when a list is streamed.
+    public static let pageRows = 200
+    /// Shortest time between two reports of a continuous status feed.
+    public static let statusIntervalSeconds = 0.1
+    /// How long a stopping node waits for what is under way.
+    public static let stopSecondsMax = 4.0
+    /// The same log line is written once in this time; the repeats are counted and told together.
+    public static let logRepeatSeconds = 60.0
+    /// Different log lines remembered to recognise a repeat.
+    public static let logLinesRemembered = 200
+    /// Databases of a node.
+    public static let databasesMax = 1_000
+    /// Refused documents that status remembers for each peer and database.
+    public static let refusalsRememberedMax = 20
+}

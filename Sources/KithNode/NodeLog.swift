@@ -1,0 +1,65 @@
+import KithTransport
+
+/// One line for each event, to whoever runs the node. A line that comes again and again is written once a minute with
+/// the number of its repeats, so that a peer that misbehaves cannot fill a disk.
+@LoopActor
+final class NodeLog {
+    private struct Memory {
+        var firstSeconds: Double
+        var repeats: Int
+    }
+
+    private let write: @Sendable (String) -> Void
+    private var memory: [String: Memory] = [:]
+    private var order: [String] = []
+    private var timer: LoopTimer?
+
+    init(write: @escaping @Sendable (String) -> Void) { self.write = write }
+
+    /// Writes a line.
+    ///
+    /// - Parameters:
+    ///   - line: the text, without a line end. Control characters in it are replaced: it may quote a peer.
+    ///   - key: what makes two lines the same; the line itself when left out.
+    func callAsFunction(_ line: String, key: String? = nil) {
+        let line = Self.printable(line)
+        let key = key ?? line
+        let now = Double(EventLoop.monotonicNanoseconds) / 1e9
+        if var known = memory[key], now - known.firstSeconds < NodeLimits.logRepeatSeconds {
+            known.repeats += 1
+            memory[key] = known
+            scheduleSummary()
+            return
+        }
+        if let known = memory[key], known.repeats > 0 {
+            write("\(line) (and \(known.repeats) times in the last minute)")
+        } else {
+            write(line)
+        }
+        if memory.updateValue(Memory(firstSeconds: now, repeats: 0), forKey: key) == nil {
+            order.append(key)
+            if order.count > NodeLimits.logLinesRemembered { memory[order.removeFirst()] = nil }
+        }
+    }
+
+    private func scheduleSummary() {
+        guard timer == nil else { return }
+        timer = EventLoop.shared.schedule(afterSeconds: NodeLimits.logRepeatSeconds) { [weak self] in self?.summarise()
+        }
+    }
+
+    private func summarise() {
+        timer = nil
+        for key in order {
+            guard let known = memory[key], known.repeats > 0 else { continue }
+            write("\(Self.printable(key)): \(known.repeats) times more in the last minute")
+            memory[key]?.repeats = 0
+        }
+    }
+
+    private static func printable(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else { return text }
+        return String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? "?" : $0 }))
+    }
+}

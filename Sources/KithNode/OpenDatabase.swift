@@ -1,0 +1,58 @@
+import KithDocuments
+import KithReplication
+import KithStore
+import KithTransport
+
+/// A database that the node has open.
+@LoopActor
+final class OpenDatabase {
+    let name: DatabaseName
+    let database: Database
+    let executor: StoreExecutor
+    /// The last sequence, as the store last told.
+    private(set) var lastSequence: UInt64
+    private var observation: ObservationToken?
+    /// Wakes whoever follows the changes.
+    let changed = ChangeSignal()
+    private(set) var isClosed = false
+    /// Called when the database has changed.
+    var onChange: (@LoopActor (OpenDatabase) -> Void)?
+
+    init(name: DatabaseName, database: Database) throws {
+        self.name = name
+        self.database = database
+        executor = StoreExecutor(database: database)
+        lastSequence = try database.read { try $0.lastSequence }
+        observation = database.observe { [weak self] sequence in
+            EventLoop.shared.post { self?.noteChange(sequence) }
+        }
+    }
+
+    private func noteChange(_ sequence: UInt64) {
+        guard sequence > lastSequence else { return }
+        lastSequence = sequence
+        changed.signal()
+        onChange?(self)
+    }
+
+    func close() async {
+        observation?.cancel()
+        observation = nil
+        isClosed = true
+        changed.signal()
+        let database = self.database
+        await Task.detached { database.close() }.value
+    }
+
+    /// Reads on one of the store's readers.
+    func read<T: Sendable>(_ body: @escaping @Sendable (Snapshot) throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            database.submitRead(body) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// Writes; the answer comes when it is durable.
+    func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
+        try await database.write(body)
+    }
+}

@@ -1,0 +1,246 @@
+import KithDocuments
+import KithReplication
+import KithTransport
+import KithTrust
+import KithWire
+
+/// A live link: one TLS connection that has become a WebSocket, with one replication session on it.
+///
+/// It moves bytes between the socket, the machines and the store, watches that the peer is alive, and ends once. It never
+/// reconnects: the manager makes a new one.
+@LoopActor
+final class PeerLink {
+    let key: LinkKey
+    let role: ReplicationRole
+    /// The peer's address, for people.
+    let address: String
+    /// The TLS version, for people.
+    let tlsVersion: String
+    /// Called when the status may have changed.
+    var onChange: (() -> Void)?
+    /// Called once, with the reason.
+    var onEnd: ((String) -> Void)?
+    private(set) var lastHeardWallSeconds = WallClock.seconds
+
+    private let connection: Connection
+    private let database: OpenDatabase
+    private let session: ReplicationSession
+    private let webSocket: WebSocketMachine
+    private var remainder: [UInt8]
+    private var lastHeardSeconds = PeerLink.monotonicSeconds
+    private var lastPingSeconds = -Double.infinity
+    private var heartbeat: LoopTimer?
+    private var tick: LoopTimer?
+    private var isReadingPaused = false
+    private var isEnded = false
+    private var output: [UInt8] = []
+
+    /// Bytes of frames collected for one call of the socket.
+    private static let writeBytes = 32 * 1024
+
+    /// Makes a link of a connection whose upgrade is done.
+    ///
+    /// - Parameter remainder: bytes that came behind the upgrade.
+    init(
+        role: ReplicationRole, connection: Connection, address: String, tlsVersion: String, remainder: [UInt8],
+        peerIsKith: Bool, key: LinkKey, database: OpenDatabase
+    ) {
+        self.role = role
+        self.connection = connection
+        self.address = address
+        self.tlsVersion = tlsVersion
+        self.remainder = remainder
+        self.key = key
+        self.database = database
+        webSocket = WebSocketMachine(role: role == .active ? .client : .server)
+        session = ReplicationSession(
+            ReplicationConfiguration(
+                role: role, checkpointName: "cp-\(database.database.privateID)-\(key.peer.compactShort)",
+                progressName: Self.progressName(key.peer), peerIsKith: peerIsKith))
+    }
+
+    /// How the replication stands.
+    var status: ReplicationStatus { session.status }
+
+    func takeRefusals() -> [ReplicationRefusal] { session.takeRefusals() }
+
+    /// The local document in which a database remembers how much a peer has.
+    static func progressName(_ peer: NodeID) -> String { "progress/\(peer.description)" }
+
+    // MARK: Life
+
+    func start() {
+        connection.onReceive = { [weak self] bytes in self?.receive(bytes) }
+        connection.onDrained = { [weak self] in self?.pump() }
+        connection.onClose = { [weak self] error in
+            self?.finish(error?.message ?? "the peer closed the connection")
+        }
+        session.start(lastSequence: database.lastSequence, now: Self.now)
+        let early = remainder
+        remainder = []
+        if !early.isEmpty { early.withUnsafeBytes { receive($0) } }
+        pump()
+        watch()
+    }
+
+    func databaseChanged(lastSequence: UInt64) {
+        guard !isEnded else { return }
+        session.databaseChanged(lastSequence: lastSequence, now: Self.now)
+        pump()
+    }
+
+    /// Closes the link for a reason of this node's.
+    func end(closeCode: UInt16, _ reason: String) {
+        guard !isEnded else { return }
+        var bytes: [UInt8] = []
+        webSocket.appendClose(code: closeCode, reason: reason, to: &bytes)
+        connection.write(bytes)
+        connection.close()
+        finish(reason)
+    }
+
+    /// Asks the peer for a sign of life now: somebody says that the link is dead.
+    func probe() {
+        guard !isEnded else { return }
+        ping()
+        heartbeat?.cancel()
+        let asked = Self.monotonicSeconds
+        heartbeat = EventLoop.shared.schedule(afterSeconds: NodeLimits.heartbeatSeconds) { [weak self] in
+            guard let self else { return }
+            if lastHeardSeconds < asked { lose(after: NodeLimits.heartbeatSeconds) } else { watch() }
+        }
+    }
+
+    private func finish(_ reason: String) {
+        guard !isEnded else { return }
+        isEnded = true
+        heartbeat?.cancel()
+        tick?.cancel()
+        connection.onReceive = nil
+        connection.onDrained = nil
+        connection.onClose = nil
+        let onEnd = onEnd
+        self.onEnd = nil
+        onChange = nil
+        onEnd?(reason)
+    }
+
+    // MARK: Bytes
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) {
+        guard !isEnded else { return }
+        lastHeardSeconds = Self.monotonicSeconds
+        lastHeardWallSeconds = WallClock.seconds
+        let now = Self.now
+        var goodbye: String?
+        do {
+            try webSocket.receive(bytes) { event in
+                switch event {
+                case .message(.binary, let payload): session.receive(frame: payload, now: now)
+                case .message: break
+                case .ping(let payload):
+                    var pong: [UInt8] = []
+                    webSocket.appendPong(payload, to: &pong)
+                    connection.write(pong)
+                case .pong: break
+                case .close(let code, let reason):
+                    goodbye = "the peer closed the link: \(code.map(String.init) ?? "no code") \(reason)"
+                }
+            }
+        } catch {
+            return end(closeCode: error.closeCode, "the peer broke the WebSocket protocol: \(error)")
+        }
+        if let goodbye {
+            connection.close()
+            return finish(goodbye)
+        }
+        pump()
+    }
+
+    /// Moves what can move: requests to the store, frames to the socket, and the wish to stop reading.
+    private func pump() {
+        guard !isEnded else { return }
+        for pending in session.takeStoreRequests() {
+            database.executor.perform(pending.request) { [weak self] result in
+                EventLoop.shared.post { self?.complete(pending.token, result) }
+            }
+        }
+        while connection.bufferedByteCount < NodeLimits.linkBufferBytesMax {
+            output.removeAll(keepingCapacity: true)
+            // Many small frames go to the socket together.
+            while output.count < Self.writeBytes,
+                webSocket.appendMessage(.binary, to: &output, writingPayload: { session.appendNextFrame(to: &$0) })
+            {}
+            guard !output.isEmpty else { break }
+            connection.write(output)
+        }
+        if session.isCongested != isReadingPaused {
+            isReadingPaused.toggle()
+            if isReadingPaused { connection.pauseReading() } else { connection.resumeReading() }
+        }
+        if let ended = session.ended { return end(closeCode: ended.closeCode, ended.reason) }
+        scheduleTick()
+        onChange?()
+    }
+
+    private func complete(_ token: UInt64, _ result: StoreResult) {
+        guard !isEnded else { return }
+        session.complete(token, result, now: Self.now)
+        pump()
+    }
+
+    private func scheduleTick() {
+        guard let deadline = session.nextDeadlineSeconds else {
+            tick?.cancel()
+            tick = nil
+            return
+        }
+        // One timer is enough: it looks again when it comes too early.
+        guard tick == nil else { return }
+        tick = EventLoop.shared.schedule(afterSeconds: max(0.01, deadline - Self.monotonicSeconds)) { [weak self] in
+            guard let self, !isEnded else { return }
+            tick = nil
+            session.tick(now: Self.now)
+            pump()
+        }
+    }
+
+    // MARK: Sign of life
+
+    private func watch() {
+        heartbeat?.cancel()
+        heartbeat = EventLoop.shared.schedule(afterSeconds: NodeLimits.heartbeatSeconds / 2) { [weak self] in
+            self?.beat()
+        }
+    }
+
+    private func beat() {
+        guard !isEnded else { return }
+        let now = Self.monotonicSeconds
+        // While reading is paused, silence is our own doing.
+        if isReadingPaused { lastHeardSeconds = now }
+        let silence = now - lastHeardSeconds
+        if silence >= NodeLimits.silenceSecondsMax { return lose(after: silence) }
+        if silence >= NodeLimits.heartbeatSeconds, now - lastPingSeconds >= NodeLimits.heartbeatSeconds { ping() }
+        if session.status.state == .idle { onChange?() }
+        watch()
+    }
+
+    private func ping() {
+        lastPingSeconds = Self.monotonicSeconds
+        var bytes: [UInt8] = []
+        webSocket.appendPing(to: &bytes)
+        connection.write(bytes)
+    }
+
+    private func lose(after silence: Double) {
+        connection.abort()
+        finish("nothing was heard from the peer for \(Int(silence)) s")
+    }
+
+    private static var monotonicSeconds: Double { Double(EventLoop.monotonicNanoseconds) / 1e9 }
+
+    private static var now: ReplicationInstant {
+        ReplicationInstant(monotonicSeconds: monotonicSeconds, wallSeconds: WallClock.seconds)
+    }
+}

@@ -1,0 +1,140 @@
+import KithDocuments
+import KithStore
+import KithTransport
+import KithTrust
+
+/// Answers requests in the dialect of CouchDB, and those of `/_kith` that only Kith has.
+@LoopActor
+final class RESTRouter {
+    let node: Node
+
+    init(node: Node) { self.node = node }
+
+    /// Answers one request; every error becomes an answer.
+    func handle(_ exchange: RESTExchange) async {
+        do {
+            try await route(exchange)
+        } catch {
+            exchange.respond(.error((error as? KithError) ?? KithError(.internal, "the request failed", cause: error)))
+        }
+    }
+
+    private func route(_ exchange: RESTExchange) async throws {
+        let request = exchange.request
+        guard let first = request.path.first else {
+            try allow(request, "GET", "HEAD")
+            return exchange.respond(
+                HTTPAnswer(
+                    200,
+                    JSONValue(object: [
+                        ("kith", "Welcome"), ("version", .string(Node.version)),
+                        ("vendor", JSONValue(object: [("name", "Kith")])),
+                    ])))
+        }
+        switch first {
+        case "_kith": try await kith(exchange)
+        case "_up":
+            try allow(request, "GET", "HEAD")
+            exchange.respond(HTTPAnswer(200, JSONValue(object: [("status", "ok")])))
+        case "_all_dbs":
+            try allow(request, "GET", "HEAD")
+            exchange.respond(HTTPAnswer(200, .array(node.registry.all.map { .string($0.name.text) })))
+        case _ where first.hasPrefix("_"):
+            throw KithError(.notImplemented, "there is no endpoint /\(first.prefix(100)) here")
+        default: try await database(exchange, try DatabaseName(first))
+        }
+    }
+
+    /// - Throws: `.methodNotAllowed` when the request's method is none of these.
+    func allow(_ request: RESTRequest, _ methods: String...) throws(KithError) {
+        guard methods.contains(request.method) else {
+            throw KithError(
+                .methodNotAllowed, "\(request.method) is not possible here, only \(methods.joined(separator: ", "))")
+        }
+    }
+
+    // MARK: /_kith
+
+    private func kith(_ exchange: RESTExchange) async throws {
+        let request = exchange.request
+        let id = node.home.identity.nodeID
+        switch request.path.dropFirst().first {
+        case "status" where request.path.count == 2:
+            try allow(request, "GET", "HEAD")
+            if request.query["feed"] == "continuous" { return await streamStatus(exchange) }
+            exchange.respond(HTTPAnswer(200, await node.status().json))
+        case "id" where request.path.count == 2:
+            try allow(request, "GET", "HEAD")
+            exchange.respond(
+                HTTPAnswer(
+                    200,
+                    JSONValue(object: [
+                        ("id", .string(id.description)), ("short", .string(id.short)), ("name", .string(node.name)),
+                    ])))
+        case "peers" where request.path.count == 2:
+            try allow(request, "GET", "HEAD")
+            exchange.respond(
+                HTTPAnswer(200, JSONValue(object: [("peers", .array(node.home.peerBook.peers.map(Self.json)))])))
+        case "peers" where request.path.count == 3: try peer(exchange, request.path[2])
+        default: throw KithError(.notFound, "there is no such endpoint")
+        }
+    }
+
+    private static func json(_ peer: Peer) -> JSONValue {
+        JSONValue(object: [
+            ("id", .string(peer.id.description)), ("short", .string(peer.id.short)), ("name", .string(peer.name)),
+            ("trustedAt", .string(peer.trustedAt)),
+        ])
+    }
+
+    private func peer(_ exchange: RESTExchange, _ text: String) throws {
+        let request = exchange.request
+        try allow(request, "PUT", "DELETE", "GET")
+        switch request.method {
+        case "PUT":
+            let id = try NodeID(parsing: text)
+            var name: String?
+            if !request.body.isEmpty {
+                let value = try JSONValue(parsing: request.body)
+                guard value.objectValue != nil else { throw KithError(.badRequest, "the body must be a JSON object") }
+                if let given = value["name"], given != .null {
+                    guard let text = given.stringValue else { throw KithError(.badRequest, "name must be a text") }
+                    name = text
+                }
+            }
+            let peer = try node.trust(id, name: name)
+            exchange.respond(
+                HTTPAnswer(
+                    201,
+                    JSONValue(object: [
+                        ("ok", true), ("id", .string(peer.id.description)), ("short", .string(peer.id.short)),
+                        ("name", .string(peer.name)),
+                    ])))
+        default:
+            let peer = try node.home.peerBook.find(text)
+            if request.method == "GET" { return exchange.respond(HTTPAnswer(200, Self.json(peer))) }
+            try node.untrust(peer.id)
+            exchange.respond(HTTPAnswer(200, JSONValue(object: [("ok", true), ("name", .string(peer.name))])))
+        }
+    }
+
+    /// One status as a line at each change, at most ten in a second, until the client goes.
+    private func streamStatus(_ exchange: RESTExchange) async {
+        exchange.startStream()
+        exchange.onClosed = { [weak node] in node?.statusChanged() }
+        while !exchange.isClosed {
+            let version = node.statusVersion
+            await exchange.send(await node.status().json.canonicalBytes() + [UInt8(ascii: "\n")])
+            if node.isStopping { break }
+            await pause(NodeLimits.statusIntervalSeconds)
+            await node.waitForStatus(after: version)
+        }
+        exchange.endStream()
+    }
+
+    func pause(_ seconds: Double) async {
+        await withCheckedContinuation { continuation in
+            EventLoop.shared.schedule(afterSeconds: seconds) { continuation.resume() }
+        }
+    }
+}

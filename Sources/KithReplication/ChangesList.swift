@@ -1,0 +1,126 @@
+import KithDocuments
+
+/// The body of a `changes` message and of its answer, written and read.
+///
+/// A list holds entries `[sequence, id, revision, deleted?]`; the answer holds, in the same order, an array of known
+/// ancestors for each revision that is wanted, 0 for one that is not, and an error status for one that is refused.
+enum ChangesList {
+    /// One announced revision.
+    struct Entry {
+        /// The sender's sequence as JSON text: opaque, compared and handed back byte by byte.
+        var sequence: [UInt8]
+        /// The revision, or `nil` when its document ID or revision ID is not legal here.
+        var name: RevisionName?
+        /// The IDs as they came, for the record of a refusal.
+        var rawID: String
+        var rawRevision: String
+    }
+
+    /// What is answered to one entry.
+    enum Answer {
+        /// Send it; these ancestors are here.
+        case wanted([RevisionID])
+        /// It is not wanted.
+        case declined
+        /// It is refused with this status.
+        case refused(Int)
+    }
+
+    /// Appends one entry to a list under construction.
+    static func append(sequence: UInt64, _ id: DocumentID, _ leaf: RevisionID, isDeleted: Bool, to list: inout [UInt8])
+    {
+        list.append(list.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
+        list.append(UInt8(ascii: "["))
+        list.append(contentsOf: String(sequence).utf8)
+        list.append(UInt8(ascii: ","))
+        JSONValue.append(id.text, to: &list)
+        list.append(contentsOf: ",\"".utf8)
+        list.append(contentsOf: leaf.description.utf8)
+        list.append(contentsOf: (isDeleted ? "\",true]" : "\"]").utf8)
+    }
+
+    /// Ends a list under construction.
+    static func finish(_ list: inout [UInt8]) {
+        if list.isEmpty { list.append(UInt8(ascii: "[")) }
+        list.append(UInt8(ascii: "]"))
+    }
+
+    /// Reads a list. `null` is an empty one, as Sync Gateway sends it.
+    ///
+    /// - Throws: `KithError` with `.protocolViolation` when it is not a list of entries or has too many.
+    static func parse(_ body: [UInt8], entriesMax: Int) throws(KithError) -> [Entry] {
+        let items = try array(body, what: "a changes list")
+        guard items.count <= entriesMax else {
+            throw KithError(.protocolViolation, "a changes list with \(items.count) entries; \(entriesMax) are allowed")
+        }
+        var entries: [Entry] = []
+        entries.reserveCapacity(items.count)
+        for item in items {
+            guard let fields = item.arrayValue, fields.count >= 3, let id = fields[1].stringValue,
+                let revision = fields[2].stringValue
+            else { throw KithError(.protocolViolation, "an entry of a changes list is not [sequence, id, revision]") }
+            // Bit 2 and 4 of the fourth field mean lost access and removal: nothing to ask for.
+            let isGone = fields.count > 3 && (fields[3].int64Value ?? 0) >= 2
+            let name =
+                isGone
+                ? nil
+                : (try? DocumentID(id)).flatMap { id in
+                    (try? RevisionID(parsing: revision)).map { RevisionName(id: id, revision: $0) }
+                }
+            entries.append(
+                Entry(sequence: fields[0].canonicalBytes(), name: name, rawID: id, rawRevision: revision))
+        }
+        return entries
+    }
+
+    /// Appends one answer to a list of answers under construction.
+    static func append(_ answer: Answer, to list: inout [UInt8]) {
+        list.append(list.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
+        switch answer {
+        case .declined: list.append(UInt8(ascii: "0"))
+        case .refused(let status): list.append(contentsOf: String(status).utf8)
+        case .wanted(let ancestors):
+            list.append(UInt8(ascii: "["))
+            for (index, ancestor) in ancestors.enumerated() {
+                list.append(contentsOf: (index == 0 ? "\"" : ",\"").utf8)
+                list.append(contentsOf: ancestor.description.utf8)
+                list.append(UInt8(ascii: "\""))
+            }
+            list.append(UInt8(ascii: "]"))
+        }
+    }
+
+    /// Reads the answers to a list of `count` entries. Missing ones at the end mean "not wanted".
+    ///
+    /// - Throws: `KithError` with `.protocolViolation` when it is not a list.
+    static func parseAnswers(_ body: [UInt8], count: Int) throws(KithError) -> [Answer] {
+        let items = try array(body, what: "an answer to a changes list")
+        var answers: [Answer] = []
+        answers.reserveCapacity(count)
+        for item in items.prefix(count) {
+            if let known = item.arrayValue {
+                answers.append(
+                    .wanted(known.compactMap { value in value.stringValue.flatMap { try? RevisionID(parsing: $0) } }))
+            } else if let status = item.int64Value, status != 0 {
+                answers.append(.refused(Int(clamping: status)))
+            } else {
+                answers.append(.declined)
+            }
+        }
+        while answers.count < count { answers.append(.declined) }
+        return answers
+    }
+
+    private static func array(_ body: [UInt8], what: String) throws(KithError) -> [JSONValue] {
+        if body.isEmpty { return [] }
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: body)
+        } catch {
+            throw KithError(.protocolViolation, "\(what) is not JSON", cause: error)
+        }
+        if case .null = value { return [] }
+        guard let items = value.arrayValue else { throw KithError(.protocolViolation, "\(what) is not an array") }
+        return items
+    }
+}

@@ -1,0 +1,174 @@
+import KithDocuments
+import KithStore
+import KithWire
+
+/// Keeps the checkpoint of an active session: on both sides, so that neither a lost file here nor a recreated or
+/// restored database there lets a change be missed.
+///
+/// A checkpoint never claims more than is durable: pushed sequences count when the peer has acknowledged their
+/// revisions, pulled ones when the store here has committed them.
+final class Checkpointer {
+    /// Where the two directions stand.
+    struct Position: Equatable {
+        /// Everything up to this sequence of ours is at the peer.
+        var local: UInt64 = 0
+        /// Everything up to this sequence of the peer is here, as JSON text; `nil`: nothing.
+        var remote: [UInt8]?
+
+        init() {}
+
+        init?(parsing body: [UInt8]) {
+            guard let value = try? JSONValue(parsing: body), value.objectValue != nil else { return nil }
+            local = value["local"]?.int64Value.map { UInt64(clamping: $0) } ?? 0
+            if let remote = value["remote"], remote != .null { self.remote = remote.canonicalBytes() }
+        }
+
+        var body: [UInt8] {
+            var text = Array("{\"local\":\(local)".utf8)
+            if let remote {
+                text.append(contentsOf: ",\"remote\":".utf8)
+                text.append(contentsOf: remote)
+            }
+            text.append(UInt8(ascii: "}"))
+            return text
+        }
+
+        /// What both copies agree on: the smaller of two numbers, and the beginning where other positions differ.
+        func common(with other: Position) -> Position {
+            var result = Position()
+            result.local = min(local, other.local)
+            if remote == other.remote {
+                result.remote = remote
+            } else if let mine = Self.number(remote), let theirs = Self.number(other.remote) {
+                result.remote = Array(String(min(mine, theirs)).utf8)
+            }
+            return result
+        }
+
+        private static func number(_ text: [UInt8]?) -> UInt64? {
+            text.flatMap { UInt64(String(decoding: $0, as: UTF8.self)) }
+        }
+    }
+
+    private unowned let session: ReplicationSession
+    private var saved = Position()
+    /// The peer's copy has this revision; empty when it has none.
+    private var revision = ""
+    private(set) var isLoaded = false
+    private var isSaving = false
+    private var dirtySinceSeconds: Double?
+    private var isSessionIdle = false
+    private var retriesLeft = Checkpointer.retriesMax
+
+    /// Attempts to save after the peer said that its copy has another revision, before the link is ended.
+    private static let retriesMax = 3
+    /// How long after becoming idle the checkpoint is saved; a burst of single changes shares one.
+    private static let idleDelaySeconds = 0.5
+
+    init(session: ReplicationSession) { self.session = session }
+
+    private var ownName: String { "own/" + session.configuration.checkpointName }
+
+    /// Reads both copies and hands over what they agree on.
+    func load(then start: @escaping (Position) -> Void) {
+        session.perform(.readLocal(name: ownName)) { [unowned self] result in
+            guard case .local(let bytes) = result else { return session.storeFailed(result) }
+            let own = bytes.flatMap(Position.init(parsing:))
+            fetch { [unowned self] peers in
+                isLoaded = true
+                if let own, let peers { saved = own.common(with: peers) }
+                start(saved)
+            }
+        }
+    }
+
+    private func fetch(then use: @escaping (Position?) -> Void) {
+        session.send(
+            Self.message("getCheckpoint", session, [])
+        ) { [unowned self] reply in
+            if let error = reply.error {
+                guard error.code == 404 else {
+                    return session.end(
+                        closeCode: error.code == 503 ? 4001 : 4002,
+                        "the peer does not give its checkpoint: \(error.domain) \(error.code) \(error.message.prefix(200))"
+                    )
+                }
+                revision = ""
+                return use(nil)
+            }
+            revision = reply.properties["rev"] ?? ""
+            use(Position(parsing: reply.body))
+        }
+    }
+
+    /// When a save is due, in monotonic seconds.
+    var deadlineSeconds: Double? {
+        guard let since = dirtySinceSeconds, !isSaving else { return nil }
+        return since + (isSessionIdle ? Self.idleDelaySeconds : session.configuration.limits.checkpointDelaySeconds)
+    }
+
+    private var position: Position {
+        var position = saved
+        if let pusher = session.pusher { position.local = pusher.sentThrough }
+        if let puller = session.puller { position.remote = puller.completed }
+        return position
+    }
+
+    /// Looks whether there is something to save; called after each input of the session.
+    func note(isIdle: Bool) {
+        guard isLoaded else { return }
+        isSessionIdle = isIdle
+        if dirtySinceSeconds == nil, position != saved { dirtySinceSeconds = session.now.monotonicSeconds }
+    }
+
+    func saveIfDue(isIdle: Bool) {
+        isSessionIdle = isIdle
+        guard let deadline = deadlineSeconds, session.now.monotonicSeconds >= deadline else { return }
+        save(position)
+    }
+
+    private func save(_ position: Position) {
+        isSaving = true
+        session.send(Self.message("setCheckpoint", session, position.body, revision: revision)) {
+            [unowned self] reply in
+            if let error = reply.error {
+                guard error.code == 409 || error.code == 404, retriesLeft > 0 else {
+                    return session.end(
+                        closeCode: 4001,
+                        "the peer does not take the checkpoint: \(error.domain) \(error.code) \(error.message.prefix(200))"
+                    )
+                }
+                retriesLeft -= 1
+                return fetch { [unowned self] _ in save(position) }
+            }
+            retriesLeft = Self.retriesMax
+            revision = reply.properties["rev"] ?? ""
+            // The copy here is written last: it never claims more than the peer's.
+            session.perform(
+                .writeLocal([
+                    LocalDocument(name: ownName, body: position.body),
+                    Self.progress(sentThrough: position.local, session: session),
+                ])
+            ) { [unowned self] result in
+                guard case .written = result else { return session.storeFailed(result) }
+                saved = position
+                isSaving = false
+                dirtySinceSeconds = nil
+            }
+        }
+    }
+
+    /// The local document that says how much the peer has, for status while it is away.
+    static func progress(sentThrough: UInt64, session: ReplicationSession) -> LocalDocument {
+        PeerProgress(sentThrough: sentThrough, lastInSyncWallSeconds: session.isIdle ? session.now.wallSeconds : nil)
+            .document(name: session.configuration.progressName)
+    }
+
+    private static func message(
+        _ profile: String, _ session: ReplicationSession, _ body: [UInt8], revision: String? = nil
+    ) -> BLIPOutgoing {
+        var properties: BLIPProperties = ["Profile": profile, "client": session.configuration.checkpointName]
+        if let revision { properties.append("rev", revision) }
+        return BLIPOutgoing(properties: properties, body: body, isUrgent: false, isNoReply: false, isCompressed: false)
+    }
+}

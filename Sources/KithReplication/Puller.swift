@@ -1,0 +1,212 @@
+import KithDocuments
+import KithStore
+import KithWire
+
+/// Takes the peer's changes: says which of the announced revisions are wanted, stores them, and knows up to which of
+/// the peer's sequences everything is durable here.
+///
+/// Its answers are its back-pressure: while too much is on its way or waits for the disk, an announced list is not
+/// answered, so the peer sends no more.
+final class Puller {
+    private unowned let session: ReplicationSession
+    private let limits: ReplicationLimits
+    private var tracker: SequenceTracker<[UInt8]>
+    private var lists: [List] = []
+    private var isLookingUp = false
+    private var awaited: [RevisionName: [Int]] = [:]
+    private var incoming: [Incoming] = []
+    private var incomingBytes = 0
+    private var isInserting = false
+    private var insertingBytes = 0
+    /// What the peer said it has behind its last list; `nil` from a peer that does not say.
+    private var remaining: Int?
+    private var isCaughtUp = false
+
+    private struct List {
+        var entries: [ChangesList.Entry]
+        var message: BLIPMessage
+    }
+
+    private struct Incoming {
+        var revision: IncomingRevision
+        var message: BLIPMessage
+        var tickets: [Int]
+    }
+
+    init(session: ReplicationSession, completed: [UInt8]?) {
+        self.session = session
+        self.limits = session.configuration.limits
+        self.tracker = SequenceTracker(completed: completed)
+    }
+
+    /// The last of the peer's sequences up to which everything is durable here, as JSON text.
+    var completed: [UInt8]? { tracker.completed }
+
+    /// The peer's documents that are announced or said to remain, and not stored; `nil` when unknown.
+    var pending: Int? {
+        if let remaining { return remaining + unfinished }
+        return isCaughtUp ? unfinished : nil
+    }
+
+    private var unfinished: Int { tracker.count + lists.reduce(0) { $0 + $1.entries.count } }
+
+    /// Whether everything that the peer has is stored.
+    var isIdle: Bool { isCaughtUp && unfinished == 0 && incoming.isEmpty && !isInserting }
+
+    /// Whether more waits for the disk than the window allows: the shell should stop reading from the peer.
+    var isCongested: Bool { incomingBytes + insertingBytes > limits.receivedBytesMax }
+
+    // MARK: Announcements
+
+    func receiveChanges(_ message: BLIPMessage) {
+        let entries: [ChangesList.Entry]
+        do {
+            entries = try ChangesList.parse(message.body, entriesMax: limits.receivedChangesPerListMax)
+        } catch {
+            session.replyError(error, to: message)
+            return
+        }
+        if entries.isEmpty {
+            isCaughtUp = true
+            remaining = remaining.map { _ in 0 }
+            session.reply(to: message)
+            return
+        }
+        // A list that wants no answer can lead to nothing (Couchbase Lite ignores it as well).
+        guard !message.isNoReply else { return }
+        guard lists.count < limits.receivedListsMax else {
+            return session.end(
+                closeCode: 1002, "the peer sent \(limits.receivedListsMax) lists without waiting for an answer")
+        }
+        if let text = message.properties[ReplicationSession.remainingProperty], let count = Int(text), count >= 0 {
+            remaining = count
+            isCaughtUp = count == 0
+        }
+        lists.append(List(entries: entries, message: message))
+        work()
+    }
+
+    /// Answers the next list when the windows allow.
+    func work() {
+        guard !isLookingUp, let list = lists.first, awaited.count < limits.awaitedRevisionsMax, !isCongested else {
+            return
+        }
+        isLookingUp = true
+        session.perform(.lookUp(list.entries.compactMap(\.name))) { [unowned self] result in
+            isLookingUp = false
+            guard case .lookups(let lookups) = result else { return session.storeFailed(result) }
+            lists.removeFirst()
+            answer(list, lookups)
+            work()
+        }
+    }
+
+    private func answer(_ list: List, _ lookups: [RevisionLookup]) {
+        var body: [UInt8] = []
+        var lookups = lookups[...]
+        for entry in list.entries {
+            guard let name = entry.name, let lookup = lookups.popFirst() else {
+                session.refused(
+                    id: entry.rawID, revision: entry.rawRevision, by: .here, code: 400,
+                    reason: "the document ID or the revision ID is not legal")
+                _ = tracker.add(entry.sequence, open: 0)
+                ChangesList.append(.refused(400), to: &body)
+                continue
+            }
+            switch lookup {
+            case .known:
+                _ = tracker.add(entry.sequence, open: 0)
+                ChangesList.append(.declined, to: &body)
+            case .missing(let ancestors):
+                let ticket = tracker.add(entry.sequence, open: 1)
+                // Asked for already under an earlier sequence: once is enough.
+                let isNew = awaited[name] == nil
+                awaited[name, default: []].append(ticket)
+                ChangesList.append(isNew ? .wanted(ancestors) : .declined, to: &body)
+            }
+        }
+        ChangesList.finish(&body)
+        session.reply(
+            to: list.message,
+            BLIPOutgoing(
+                properties: ["maxHistory": String(limits.historyMax), "blobs": "true"], body: body, isUrgent: true,
+                isNoReply: false, isCompressed: body.count >= limits.compressedBodyBytesMin))
+    }
+
+    // MARK: Revisions
+
+    func receiveRevision(_ message: BLIPMessage) {
+        let incoming: IncomingRevision
+        do {
+            incoming = try RevisionMessage.parse(message, limits: limits)
+        } catch {
+            session.refused(
+                id: message.properties["id"] ?? "", revision: message.properties["rev"] ?? "", by: .here,
+                code: error.code.httpStatus, reason: error.message)
+            session.replyError(error, to: message)
+            if let name = RevisionMessage.name(message) { finish(awaited.removeValue(forKey: name) ?? []) }
+            return
+        }
+        let name = RevisionName(id: incoming.id, revision: incoming.revision)
+        let tickets = awaited.removeValue(forKey: name) ?? []
+        incomingBytes += incoming.body.count
+        self.incoming.append(Incoming(revision: incoming, message: message, tickets: tickets))
+        insert()
+    }
+
+    func receiveNoRevision(_ message: BLIPMessage) {
+        guard let name = RevisionMessage.name(message) else { return }
+        finish(awaited.removeValue(forKey: name) ?? [])
+        work()
+    }
+
+    /// Stores what has arrived. While the store works, more arrives, and goes in the next call together: one revision
+    /// alone waits for nothing, a stream of them shares commits.
+    private func insert() {
+        guard !isInserting, !incoming.isEmpty else { return }
+        isInserting = true
+        var count = 0
+        var bytes = 0
+        while count < incoming.count, count < limits.insertBatchMax, count == 0 || bytes < limits.insertBatchBytesMax {
+            bytes += incoming[count].revision.body.count
+            count += 1
+        }
+        let batch = Array(incoming[..<count])
+        incoming.removeFirst(count)
+        incomingBytes -= bytes
+        insertingBytes = bytes
+        session.perform(.insert(batch.map(\.revision))) { [unowned self] result in
+            isInserting = false
+            insertingBytes = 0
+            guard case .inserted(let outcomes) = result else {
+                if case .failed(let error) = result {
+                    for item in batch { session.replyError(error, to: item.message) }
+                }
+                return session.storeFailed(result)
+            }
+            for (item, outcome) in zip(batch, outcomes) { stored(item, outcome) }
+            insert()
+            work()
+        }
+    }
+
+    private func stored(_ item: Incoming, _ outcome: Result<InsertOutcome, KithError>) {
+        let name = RevisionName(id: item.revision.id, revision: item.revision.revision)
+        switch outcome {
+        case .success(let outcome):
+            if case .inserted = outcome {
+                session.status.revisionsReceived += 1
+                session.pusher?.noteEcho(name)
+            }
+            session.reply(to: item.message)
+        case .failure(let error):
+            session.refused(name, by: .here, code: error.code.httpStatus, reason: error.message)
+            session.replyError(error, to: item.message)
+        }
+        finish(item.tickets)
+    }
+
+    private func finish(_ tickets: [Int]) {
+        for ticket in tickets { tracker.close(ticket) }
+    }
+}

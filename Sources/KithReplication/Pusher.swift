@@ -1,0 +1,274 @@
+import KithDocuments
+import KithStore
+import KithWire
+
+/// Sends this node's changes to the peer: announces them in order, sends the revisions that the peer asks for, and knows
+/// up to which sequence everything is durable there.
+///
+/// The same machine serves a peer's `subChanges` and pushes for an active session.
+final class Pusher {
+    private unowned let session: ReplicationSession
+    private let limits: ReplicationLimits
+    /// Sequences up to here were read from the store.
+    private var cursor: UInt64
+    /// The last sequence of the database, as last heard.
+    private var lastSequence: UInt64
+    private var tracker: SequenceTracker<UInt64>
+    private var isReadingChanges = false
+    private var isReadingRevisions = false
+    private var unansweredLists = 0
+    private var unansweredRevisions = 0
+    private var unansweredBytes = 0
+    private var queue: [Outgoing] = []
+    private var queueHead = 0
+    /// Changed documents after the cursor, counted by the store and kept up between counts.
+    private var remaining: Int?
+    private var countedAtSeconds = -Double.infinity
+    private var saidCaughtUp = false
+    private var echoes: Set<RevisionName> = []
+    private let batchMax: Int
+    private let isContinuous: Bool
+
+    /// A revision that the peer asked for.
+    private struct Outgoing {
+        var name: RevisionName
+        var sequence: UInt64
+        var ticket: Int
+        var ancestors: [RevisionID]
+        var historyMax: Int
+    }
+
+    init(session: ReplicationSession, since: UInt64, lastSequence: UInt64, batchMax: Int, isContinuous: Bool) {
+        self.session = session
+        self.limits = session.configuration.limits
+        self.cursor = since
+        self.lastSequence = max(lastSequence, since)
+        self.tracker = SequenceTracker(completed: since)
+        // Nothing behind the position: known without a count.
+        if since >= lastSequence { remaining = 0 }
+        self.batchMax = max(1, min(batchMax, session.configuration.limits.changesPerListMax))
+        self.isContinuous = isContinuous
+    }
+
+    /// Everything up to this sequence is durable at the peer.
+    var sentThrough: UInt64 { tracker.count == 0 ? cursor : tracker.completed ?? 0 }
+
+    /// Documents that the peer has not acknowledged; `nil` before the first count.
+    var pending: Int? { remaining.map { $0 + tracker.count } }
+
+    /// Whether the peer has everything.
+    var isIdle: Bool { !isReadingChanges && cursor >= lastSequence && tracker.count == 0 }
+
+    private var queued: Int { queue.count - queueHead }
+
+    // MARK: Inputs
+
+    func databaseChanged(lastSequence: UInt64) {
+        guard lastSequence > self.lastSequence else { return }
+        self.lastSequence = lastSequence
+        work()
+    }
+
+    /// Notes a revision that just came from this peer, so that its own change is not announced back.
+    func noteEcho(_ name: RevisionName) {
+        if echoes.count < limits.echoesMax { echoes.insert(name) }
+    }
+
+    /// Does whatever the windows allow.
+    func work() {
+        readRevisions()
+        readChanges()
+        if isIdle, !saidCaughtUp {
+            saidCaughtUp = true
+            session.send(
+                BLIPOutgoing(
+                    properties: ["Profile": "changes"], body: Array("[]".utf8), isUrgent: true, isNoReply: true,
+                    isCompressed: false))
+        }
+    }
+
+    // MARK: Announcing
+
+    private func readChanges() {
+        guard !isReadingChanges, cursor < lastSequence, isContinuous || !saidCaughtUp,
+            unansweredLists < limits.unansweredListsMax, queued < limits.queuedRevisionsMax
+        else { return }
+        isReadingChanges = true
+        let counts = session.now.monotonicSeconds >= countedAtSeconds + limits.recountIntervalSeconds
+        session.perform(.readChanges(since: cursor, limit: batchMax, counts: counts)) { [unowned self] result in
+            isReadingChanges = false
+            guard case .changes(let changes, let counted, let last) = result else { return session.storeFailed(result) }
+            lastSequence = max(lastSequence, last)
+            if let counted {
+                remaining = counted
+                countedAtSeconds = session.now.monotonicSeconds
+            } else if let old = remaining {
+                remaining = max(0, old - changes.count)
+            }
+            // The store may skip sequences; behind the last change there is nothing up to the end that it named.
+            cursor = changes.count < batchMax ? max(cursor, last) : changes[changes.count - 1].sequence
+            if cursor >= lastSequence { remaining = 0 }
+            announce(changes)
+            work()
+        }
+    }
+
+    private func announce(_ changes: [Change]) {
+        var body: [UInt8] = []
+        var announced: [(name: RevisionName, sequence: UInt64, ticket: Int)] = []
+        for change in changes {
+            let leaves = session.configuration.peerIsKith ? change.leaves : [change.winner]
+            let names = leaves.map { RevisionName(id: change.id, revision: $0.revision) }
+            let fresh = names.indices.filter { echoes.remove(names[$0]) == nil }
+            let ticket = tracker.add(change.sequence, open: fresh.count)
+            for index in fresh {
+                ChangesList.append(
+                    sequence: change.sequence, change.id, leaves[index].revision, isDeleted: leaves[index].isDeleted,
+                    to: &body)
+                announced.append((names[index], change.sequence, ticket))
+            }
+        }
+        guard !announced.isEmpty else { return }
+        ChangesList.finish(&body)
+        saidCaughtUp = false
+        unansweredLists += 1
+        var properties: BLIPProperties = ["Profile": "changes"]
+        if session.configuration.peerIsKith, let remaining {
+            properties.append(ReplicationSession.remainingProperty, String(remaining))
+        }
+        let isCompressed = body.count >= limits.compressedBodyBytesMin
+        session.send(
+            BLIPOutgoing(
+                properties: properties, body: body, isUrgent: true, isNoReply: false, isCompressed: isCompressed)
+        ) { [unowned self] reply in
+            unansweredLists -= 1
+            answered(announced, reply)
+            work()
+        }
+    }
+
+    private func answered(_ announced: [(name: RevisionName, sequence: UInt64, ticket: Int)], _ reply: BLIPMessage) {
+        if let error = reply.error {
+            return session.end(
+                closeCode: error.code == 503 ? 4001 : 4002,
+                "the peer does not take a list of changes: \(error.domain) \(error.code) \(error.message.prefix(200))")
+        }
+        let answers: [ChangesList.Answer]
+        do {
+            answers = try ChangesList.parseAnswers(reply.body, count: announced.count)
+        } catch {
+            return session.violation(error)
+        }
+        let historyMax = reply.properties.int("maxHistory") ?? limits.historyMax
+        for (entry, answer) in zip(announced, answers) {
+            switch answer {
+            case .declined: tracker.close(entry.ticket)
+            case .refused(let status):
+                session.refused(entry.name, by: .peer, code: status, reason: "declined before it was sent")
+                tracker.close(entry.ticket)
+            case .wanted(let ancestors):
+                queue.append(
+                    Outgoing(
+                        name: entry.name, sequence: entry.sequence, ticket: entry.ticket, ancestors: ancestors,
+                        historyMax: max(1, historyMax)))
+            }
+        }
+    }
+
+    // MARK: Sending
+
+    private func readRevisions() {
+        guard !isReadingRevisions, queued > 0, unansweredBytes < limits.unansweredRevisionBytesMax,
+            unansweredRevisions < limits.unansweredRevisionsMax
+        else { return }
+        isReadingRevisions = true
+        let wanted = Array(queue[queueHead..<min(queue.count, queueHead + limits.revisionsPerReadMax)])
+        session.perform(.readRevisions(wanted.map(\.name), bytesMax: limits.revisionsPerReadBytesMax)) {
+            [unowned self] result in
+            isReadingRevisions = false
+            guard case .revisions(let revisions) = result else { return session.storeFailed(result) }
+            for (outgoing, revision) in zip(wanted, revisions) {
+                if let revision { send(revision, outgoing) } else { sendGone(outgoing) }
+            }
+            queueHead += revisions.count
+            if queueHead == queue.count || queueHead > 4_096 {
+                queue.removeFirst(queueHead)
+                queueHead = 0
+            }
+            work()
+        }
+    }
+
+    private func send(_ revision: RevisionForTransfer, _ outgoing: Outgoing) {
+        var properties: BLIPProperties = [
+            "Profile": "rev", "id": revision.id.text, "rev": revision.revision.description,
+            "sequence": String(outgoing.sequence),
+        ]
+        let history = Self.history(of: revision, known: outgoing.ancestors, max: outgoing.historyMax)
+        if !history.isEmpty { properties.append("history", history) }
+        if revision.isDeleted { properties.append("deleted", "1") }
+        let bytes = revision.body.count
+        unansweredBytes += bytes
+        unansweredRevisions += 1
+        session.send(
+            BLIPOutgoing(
+                properties: properties, body: revision.body, isUrgent: false, isNoReply: false,
+                isCompressed: bytes >= limits.compressedBodyBytesMin)
+        ) { [unowned self] reply in
+            unansweredBytes -= bytes
+            unansweredRevisions -= 1
+            if let error = reply.error {
+                if Self.isTransient(error.code) {
+                    return session.end(
+                        closeCode: 4001, "the peer cannot store now: \(error.code) \(error.message.prefix(200))")
+                }
+                session.refused(outgoing.name, by: .peer, code: error.code, reason: error.message)
+            } else {
+                session.status.revisionsSent += 1
+            }
+            tracker.close(outgoing.ticket)
+            work()
+        }
+    }
+
+    /// Tells the peer that an announced revision cannot come: a newer one took its place and will be announced.
+    private func sendGone(_ outgoing: Outgoing) {
+        session.send(
+            BLIPOutgoing(
+                properties: [
+                    "Profile": "norev", "id": outgoing.name.id.text, "rev": outgoing.name.revision.description,
+                    "sequence": String(outgoing.sequence), "error": "410",
+                ], body: [], isUrgent: false, isNoReply: true, isCompressed: false))
+        tracker.close(outgoing.ticket)
+    }
+
+    /// The history property: newest first, up to the first ancestor that the peer has, at most `max` revisions with the
+    /// revision itself. An ancestor that the peer has and that lies deeper is put last, so that the branch still joins
+    /// (a gap before the last element is legal in the protocol).
+    private static func history(of revision: RevisionForTransfer, known: [RevisionID], max: Int) -> String {
+        guard !revision.history.isEmpty else { return "" }
+        let limit = Swift.max(1, max - 1)
+        let join = known.isEmpty ? nil : revision.history.firstIndex { known.contains($0) }
+        var text = ""
+        for (index, ancestor) in revision.history.enumerated() {
+            if let join, index > join { break }
+            if index >= limit - 1, let join, join > index {
+                if !text.isEmpty { text += "," }
+                text += revision.history[join].description
+                break
+            }
+            if index >= limit { break }
+            if !text.isEmpty { text += "," }
+            text += ancestor.description
+        }
+        return text
+    }
+
+    /// Codes after which the same revision may be stored later without anybody changing it.
+    private static func isTransient(_ code: Int) -> Bool {
+        switch code {
+        case 408, 429, 502, 503, 504, 507: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// What a link replicates, and under which names its progress is kept.
+public struct ReplicationConfiguration: Sendable {
+    /// Which side opened the link.
+    public var role: ReplicationRole
+    /// The name of the checkpoint that this node keeps on both sides when it is active (`client` in the protocol). It must change when
+    /// the database's private ID or the peer changes.
+    public var checkpointName: String
+    /// The local document that remembers how much the peer has, for status while it is away.
+    public var progressName: String
+    /// Whether the peer is a Kith node: then all leaves travel and lists say how much remains.
+    public var peerIsKith: Bool
+    /// The windows and limits.
+    public var limits: ReplicationLimits
+
+    /// Makes a configuration.
+    public init(
+        role: ReplicationRole, checkpointName: String, progressName: String, peerIsKith: Bool,
+        limits: ReplicationLimits = ReplicationLimits()
+    ) {
+        self.role = role
+        self.checkpointName = checkpointName
+        self.progressName = progressName
+        self.peerIsKith = peerIsKith
+        self.limits = limits
+    }
+}

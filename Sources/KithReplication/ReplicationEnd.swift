@@ -1,0 +1,13 @@
+/// Why a machine wants its link closed.
+public struct ReplicationEnd: Sendable {
+    /// The WebSocket close code (RFC 6455 §7.4, and 4001: come again, 4002: do not).
+    public let closeCode: UInt16
+    /// One sentence for the log and the peer.
+    public let reason: String
+
+    /// Makes a reason to close.
+    public init(closeCode: UInt16, reason: String) {
+        self.closeCode = closeCode
+        self.reason = reason
+    }
+}

@@ -1,0 +1,54 @@
+/// The windows and limits of replication, each with its effect.
+///
+/// Memory of a link is bounded by the sum of these windows, whatever the backlog: the sender waits for the receiver.
+public struct ReplicationLimits: Sendable {
+    /// Documents read from the store and announced in one `changes` message. More makes fewer round trips, less makes
+    /// the first revision arrive earlier. Couchbase Lite uses 200.
+    public var changesPerListMax = 200
+    /// `changes` messages sent and not yet answered. Keeps the peer looking up while we read on.
+    public var unansweredListsMax = 4
+    /// Revisions that the peer asked for and that are not read from the store yet; above it no more changes are read.
+    public var queuedRevisionsMax = 1_000
+    /// Revisions read from the store in one go.
+    public var revisionsPerReadMax = 200
+    /// Bytes of revisions read from the store in one go; a single larger revision is still read.
+    public var revisionsPerReadBytesMax = 1 << 20
+    /// Bytes of revisions sent and not yet answered; above it none is read or sent.
+    public var unansweredRevisionBytesMax = 2 << 20
+    /// Revisions sent and not yet answered.
+    public var unansweredRevisionsMax = 1_000
+    /// Revisions asked for and not arrived; above it the answer to a `changes` message waits, which stops the sender.
+    public var awaitedRevisionsMax = 2_000
+    /// `changes` messages received and not yet answered; a peer that sends more breaks the protocol.
+    public var receivedListsMax = 64
+    /// Entries in a `changes` message of a peer; more is refused.
+    public var receivedChangesPerListMax = 10_000
+    /// Revisions stored in one call of the store.
+    public var insertBatchMax = 500
+    /// Bytes of revisions stored in one call of the store; a single larger revision is still stored.
+    public var insertBatchBytesMax = 4 << 20
+    /// Bytes of revisions received and not yet stored; above it the link asks its shell to stop reading.
+    public var receivedBytesMax = 8 << 20
+    /// Longest history asked of the peer (`maxHistory`). Revisions further back are not needed to find the branch.
+    public var historyMax = 50
+    /// Longest history taken from a peer; more is refused.
+    public var receivedHistoryMax = 2_000
+    /// Size of a checkpoint that a peer may store here.
+    public var checkpointBytesMax = 4_096
+    /// Length of a checkpoint's name (`client`).
+    public var checkpointNameBytesMax = 200
+    /// Revisions just received whose own change is not announced back to the peer that sent them. Beyond this number
+    /// they are announced, and the peer declines: only a little slower.
+    public var echoesMax = 20_000
+    /// How long after a change a checkpoint is saved. Shorter repeats less work after a crash.
+    public var checkpointDelaySeconds = 5.0
+    /// How often the number of waiting changes is counted anew while a backlog is sent; between, it is kept up.
+    public var recountIntervalSeconds = 1.0
+    /// A body of at least this many bytes is compressed. Below it, deflate costs more time than the bytes on a LAN.
+    public var compressedBodyBytesMin = 1_024
+    /// Refused documents remembered for status.
+    public var refusalsMax = 100
+
+    /// The limits as documented.
+    public init() {}
+}

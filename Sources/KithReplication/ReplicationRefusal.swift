@@ -1,0 +1,25 @@
+import KithDocuments
+
+/// A revision that one side would not take, with the reason.
+public struct ReplicationRefusal: Sendable {
+    /// Who refused it.
+    public enum Side: String, Sendable {
+        /// This node refused what the peer sent.
+        case here
+        /// The peer refused what this node sent.
+        case peer
+    }
+
+    /// The document.
+    public let id: String
+    /// The revision.
+    public let revision: String
+    /// Who refused it.
+    public let side: Side
+    /// The kind of error.
+    public let code: Int
+    /// Why, in the words of the side that refused it, cut to a bounded length.
+    public let reason: String
+    /// When, in seconds since 1970.
+    public let wallSeconds: Int64
+}

@@ -1,0 +1,360 @@
+import KithDocuments
+import KithStore
+import KithWire
+
+/// One link's replication of one database with one peer, as a machine without I/O.
+///
+/// Its shell feeds it WebSocket messages, answers of the store, changes of the database and the time; and takes from it
+/// frames to send, requests to the store, and the wish to end. Both roles and both directions are in it: an active session keeps the
+/// checkpoint, pulls by `subChanges` and pushes by `changes`; a passive one answers.
+///
+/// ```swift
+/// session.start(lastSequence: 12, now: now)
+/// session.receive(frame: bytes, now: now)
+/// for request in session.takeStoreRequests() { … session.complete(request.token, result, now: now) }
+/// while socket.hasRoom, session.appendNextFrame(to: &out) { … }
+/// ```
+///
+/// It is not Sendable: whoever owns it calls it from one isolation.
+public final class ReplicationSession {
+    /// A request to the store, with the token that its answer must carry.
+    public struct PendingRequest: Sendable {
+        /// Handed back to `complete`.
+        public let token: UInt64
+        /// What to do.
+        public let request: StoreRequest
+    }
+
+    /// The property of `changes` in which a Kith node says how many documents remain behind the list. Others ignore it.
+    static let remainingProperty = "kith-remaining"
+
+    /// What this link replicates.
+    public let configuration: ReplicationConfiguration
+    /// How the link stands. Up to date after each input.
+    public internal(set) var status = ReplicationStatus()
+    /// Why the link must be closed, once it must. Nothing is done after it.
+    public private(set) var ended: ReplicationEnd?
+    /// The time of the input being handled.
+    private(set) var now = ReplicationInstant(monotonicSeconds: 0, wallSeconds: 0)
+
+    private let blip: BLIPConnection
+    private var requests: [PendingRequest] = []
+    private var nextToken: UInt64 = 1
+    private var storeHandlers: [UInt64: (StoreResult) -> Void] = [:]
+    private var replyHandlers: [UInt64: (BLIPMessage) -> Void] = [:]
+    private(set) var pusher: Pusher?
+    private(set) var puller: Puller?
+    private var checkpointer: Checkpointer?
+    private var lastSequence: UInt64 = 0
+    private var refusals: [ReplicationRefusal] = []
+    /// Refusals since the shell last took them.
+    private var newRefusals: [ReplicationRefusal] = []
+
+    /// Makes the session of a link that was just opened.
+    public init(_ configuration: ReplicationConfiguration) {
+        self.configuration = configuration
+        self.blip = BLIPConnection()
+    }
+
+    // MARK: Inputs
+
+    /// Begins; called once, before any other input.
+    ///
+    /// - Parameter lastSequence: the database's last sequence.
+    public func start(lastSequence: UInt64, now: ReplicationInstant) {
+        self.now = now
+        self.lastSequence = lastSequence
+        if configuration.role == .active {
+            checkpointer = Checkpointer(session: self)
+            checkpointer?.load { [unowned self] checkpoint in
+                startPulling(checkpoint)
+                pusher = Pusher(
+                    session: self, since: checkpoint.local, lastSequence: self.lastSequence,
+                    batchMax: configuration.limits.changesPerListMax, isContinuous: true)
+                pusher?.work()
+            }
+        } else {
+            puller = Puller(session: self, completed: nil)
+        }
+        updateStatus()
+    }
+
+    /// Takes one WebSocket binary message, which is one BLIP frame.
+    public func receive(frame: UnsafeRawBufferPointer, now: ReplicationInstant) {
+        guard ended == nil else { return }
+        self.now = now
+        let events: [BLIPEvent]
+        do {
+            events = try blip.receive(frame)
+        } catch {
+            return end(closeCode: error.webSocketCloseCode, "the peer broke the message protocol: \(error)")
+        }
+        for event in events where ended == nil {
+            switch event {
+            case .request(let message): handle(message)
+            case .response(let tag, let message): replyHandlers.removeValue(forKey: tag)?(message)
+            }
+        }
+        updateStatus()
+    }
+
+    /// Takes the store's answer to a request.
+    public func complete(_ token: UInt64, _ result: StoreResult, now: ReplicationInstant) {
+        guard ended == nil, let handler = storeHandlers.removeValue(forKey: token) else { return }
+        self.now = now
+        handler(result)
+        updateStatus()
+    }
+
+    /// Says that the database has changed, up to this sequence.
+    public func databaseChanged(lastSequence: UInt64, now: ReplicationInstant) {
+        guard ended == nil else { return }
+        self.now = now
+        self.lastSequence = max(lastSequence, self.lastSequence)
+        pusher?.databaseChanged(lastSequence: lastSequence)
+        updateStatus()
+    }
+
+    /// Says that time has passed; due when `nextDeadlineSeconds` is reached.
+    public func tick(now: ReplicationInstant) {
+        guard ended == nil else { return }
+        self.now = now
+        checkpointer?.saveIfDue(isIdle: isIdle)
+        updateStatus()
+    }
+
+    // MARK: Outputs
+
+    /// The requests made since the last call.
+    public func takeStoreRequests() -> [PendingRequest] {
+        defer { requests.removeAll(keepingCapacity: true) }
+        return requests
+    }
+
+    /// Appends the next frame to send, if there is one and flow control allows.
+    ///
+    /// - Returns: whether a frame was appended. Each is one WebSocket binary message.
+    public func appendNextFrame(to output: inout [UInt8]) -> Bool {
+        blip.appendNextFrame(to: &output)
+    }
+
+    /// When `tick` is wanted, in monotonic seconds; `nil` when nothing waits for time.
+    public var nextDeadlineSeconds: Double? { ended == nil ? checkpointer?.deadlineSeconds : nil }
+
+    /// Whether the shell should stop reading from the peer until a later answer of the store.
+    public var isCongested: Bool { puller?.isCongested ?? false }
+
+    /// Documents refused since the last call, by either side.
+    public func takeRefusals() -> [ReplicationRefusal] {
+        defer { newRefusals.removeAll() }
+        return newRefusals
+    }
+
+    // MARK: For the parts
+
+    func perform(_ request: StoreRequest, then handler: @escaping (StoreResult) -> Void) {
+        let token = nextToken
+        nextToken += 1
+        storeHandlers[token] = handler
+        requests.append(PendingRequest(token: token, request: request))
+    }
+
+    func send(_ request: BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
+        let tag = nextToken
+        nextToken += 1
+        if let handler { replyHandlers[tag] = handler }
+        blip.send(request, tag: tag)
+    }
+
+    func reply(to message: BLIPMessage, _ reply: BLIPOutgoing? = nil) {
+        guard !message.isNoReply else { return }
+        _ = blip.reply(reply ?? BLIPOutgoing(), to: message.number)
+    }
+
+    func replyError(_ error: KithError, to message: BLIPMessage) {
+        replyError(domain: "HTTP", code: error.code.httpStatus, error.message, to: message)
+    }
+
+    func replyError(domain: String, code: Int, _ text: String, to message: BLIPMessage) {
+        guard !message.isNoReply else { return }
+        _ = blip.replyError(domain: domain, code: code, message: text, to: message.number)
+    }
+
+    func end(closeCode: UInt16, _ reason: String) {
+        if ended == nil { ended = ReplicationEnd(closeCode: closeCode, reason: reason) }
+    }
+
+    func violation(_ error: KithError) { end(closeCode: 1002, error.message) }
+
+    /// The store failed at something that cannot be laid to one document: the link ends and comes again later.
+    func storeFailed(_ result: StoreResult) {
+        guard case .failed(let error) = result else {
+            return end(closeCode: 1011, "the store answered something else than was asked")
+        }
+        end(closeCode: error.code.isRetryable ? 4001 : 1011, "the store failed: \(error.message)")
+    }
+
+    func refused(_ name: RevisionName, by side: ReplicationRefusal.Side, code: Int, reason: String) {
+        refused(id: name.id.text, revision: name.revision.description, by: side, code: code, reason: reason)
+    }
+
+    func refused(id: String, revision: String, by side: ReplicationRefusal.Side, code: Int, reason: String) {
+        let refusal = ReplicationRefusal(
+            id: String(id.prefix(240)), revision: String(revision.prefix(100)), side: side, code: code,
+            reason: String(reason.prefix(500)), wallSeconds: now.wallSeconds)
+        status.refusals += 1
+        if newRefusals.count < configuration.limits.refusalsMax { newRefusals.append(refusal) }
+    }
+
+    /// Whether each side has everything that the other has, as far as this side knows.
+    var isIdle: Bool { (pusher?.isIdle ?? false) && (puller?.isIdle ?? false) }
+
+    // MARK: Requests of the peer
+
+    private func handle(_ message: BLIPMessage) {
+        switch message.properties["Profile"] {
+        case "changes":
+            guard let puller else { return replyError(domain: "HTTP", code: 503, "not ready", to: message) }
+            puller.receiveChanges(message)
+        case "rev":
+            guard let puller else { return replyError(domain: "HTTP", code: 503, "not ready", to: message) }
+            puller.receiveRevision(message)
+        case "norev": puller?.receiveNoRevision(message)
+        case "getCheckpoint": getCheckpoint(message)
+        case "setCheckpoint": setCheckpoint(message)
+        case "subChanges": subscribe(message)
+        default: replyError(domain: "BLIP", code: 404, "no handler for message", to: message)
+        }
+    }
+
+    private func startPulling(_ checkpoint: Checkpointer.Position) {
+        puller = Puller(session: self, completed: checkpoint.remote)
+        var properties: BLIPProperties = [
+            "Profile": "subChanges", "continuous": "true", "batch": String(configuration.limits.changesPerListMax),
+            "versioning": "rev-trees",
+        ]
+        if let since = checkpoint.remote { properties.append("since", String(decoding: since, as: UTF8.self)) }
+        send(
+            BLIPOutgoing(properties: properties, body: [], isUrgent: false, isNoReply: false, isCompressed: false)
+        ) { [unowned self] reply in
+            if let error = reply.error {
+                end(
+                    closeCode: error.code == 503 ? 4001 : 4002,
+                    "the peer does not send its changes: \(error.domain) \(error.code) \(error.message.prefix(200))")
+            }
+        }
+    }
+
+    /// A peer pulls from here.
+    private func subscribe(_ message: BLIPMessage) {
+        guard configuration.role == .passive else {
+            return replyError(domain: "LiteCore", code: 501, "this side is the active one", to: message)
+        }
+        guard pusher == nil else {
+            return replyError(domain: "HTTP", code: 400, "changes are being sent already", to: message)
+        }
+        if let filter = message.properties["filter"] {
+            return replyError(domain: "LiteCore", code: 19, "there is no filter \(filter.prefix(100))", to: message)
+        }
+        guard message.properties["versioning"] ?? "rev-trees" == "rev-trees" else {
+            return replyError(domain: "LiteCore", code: 501, "only revision trees are spoken here", to: message)
+        }
+        guard message.body.isEmpty else {
+            return replyError(domain: "HTTP", code: 501, "a list of document IDs is not served yet", to: message)
+        }
+        // A position that is not one of ours, or lies beyond the end, counts as the beginning.
+        let since = message.properties["since"].flatMap(UInt64.init) ?? 0
+        reply(to: message)
+        pusher = Pusher(
+            session: self, since: since <= lastSequence ? since : 0, lastSequence: lastSequence,
+            batchMax: message.properties.int("batch") ?? configuration.limits.changesPerListMax,
+            isContinuous: message.properties.bool("continuous"))
+        pusher?.work()
+    }
+
+    private func getCheckpoint(_ message: BLIPMessage) {
+        guard let name = checkpointName(message) else { return }
+        perform(.readLocal(name: name)) { [unowned self] result in
+            guard case .local(let bytes) = result else {
+                return replyError(domain: "HTTP", code: 502, "the checkpoint cannot be read", to: message)
+            }
+            guard let stored = bytes.flatMap(StoredCheckpoint.init(decoding:)) else {
+                return replyError(domain: "HTTP", code: 404, "there is no such checkpoint", to: message)
+            }
+            reply(
+                to: message,
+                BLIPOutgoing(
+                    properties: ["rev": StoredCheckpoint.text(revision: stored.revision)], body: stored.body,
+                    isUrgent: false, isNoReply: false, isCompressed: false))
+        }
+    }
+
+    private func setCheckpoint(_ message: BLIPMessage) {
+        guard let name = checkpointName(message) else { return }
+        guard message.body.count <= configuration.limits.checkpointBytesMax,
+            let value = try? JSONValue(parsing: message.body), value.objectValue != nil
+        else {
+            return replyError(
+                domain: "HTTP", code: 400,
+                "a checkpoint is a JSON object of at most \(configuration.limits.checkpointBytesMax) bytes", to: message
+            )
+        }
+        guard let expected = StoredCheckpoint.revision(parsing: message.properties["rev"] ?? "") else {
+            return replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
+        }
+        // What the peer says it has of ours is what we still owe it while it is away.
+        let sent = value["remote"]?.int64Value.map { UInt64(clamping: $0) }
+        let progress = sent.map { Checkpointer.progress(sentThrough: $0, session: self) }
+        perform(
+            .writeCheckpoint(name: name, expectedRevision: expected, body: message.body, progress: progress)
+        ) { [unowned self] result in
+            switch result {
+            case .checkpoint(let revision):
+                reply(
+                    to: message,
+                    BLIPOutgoing(
+                        properties: ["rev": StoredCheckpoint.text(revision: revision)], body: [], isUrgent: false,
+                        isNoReply: false, isCompressed: false))
+            case .checkpointConflict:
+                replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
+            default:
+                replyError(domain: "HTTP", code: 502, "the checkpoint cannot be written", to: message)
+            }
+        }
+    }
+
+    /// The local document that keeps a peer's checkpoint, or `nil` after answering that the name is not legal.
+    private func checkpointName(_ message: BLIPMessage) -> String? {
+        guard let client = message.properties["client"], !client.isEmpty,
+            client.utf8.count <= configuration.limits.checkpointNameBytesMax,
+            client.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        else {
+            replyError(
+                domain: "HTTP", code: 400,
+                "client must name a checkpoint in at most \(configuration.limits.checkpointNameBytesMax) bytes",
+                to: message)
+            return nil
+        }
+        return "checkpoint/" + client
+    }
+
+    // MARK: Status
+
+    private func updateStatus() {
+        status.sentThrough = pusher?.sentThrough ?? status.sentThrough
+        status.toSend = pusher?.pending
+        status.toReceive = puller?.pending
+        let wasBusy = status.state != .idle
+        let isIdle = self.isIdle
+        status.state = isIdle ? .idle : pusher == nil && checkpointer?.isLoaded == false ? .connecting : .busy
+        let open = (status.toSend ?? 0) + (status.toReceive ?? 0)
+        if isIdle {
+            if wasBusy { status.completed = status.total }
+        } else {
+            if !wasBusy { (status.completed, status.total) = (0, 0) }
+            status.total = max(status.total, open)
+            status.completed = status.total - open
+        }
+        checkpointer?.note(isIdle: isIdle)
+    }
+}

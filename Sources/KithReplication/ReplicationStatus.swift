@@ -1,0 +1,36 @@
+import KithDocuments
+
+/// How a link stands, counted and not guessed; `nil` where it is unknown.
+public struct ReplicationStatus: Sendable, Equatable {
+    /// What the link is doing.
+    public enum State: String, Sendable {
+        /// Checkpoints are being exchanged.
+        case connecting
+        /// Changes are on their way in a direction.
+        case busy
+        /// Each side has everything that the other has.
+        case idle
+    }
+
+    /// What the link is doing.
+    public var state: State = .connecting
+    /// Documents changed here that the peer has not acknowledged.
+    public var toSend: Int?
+    /// Documents changed at the peer that are not stored here.
+    public var toReceive: Int?
+    /// Every change up to this sequence is durable at the peer.
+    public var sentThrough: UInt64 = 0
+    /// Revisions that the peer acknowledged on this link.
+    public var revisionsSent = 0
+    /// Revisions stored here from this link.
+    public var revisionsReceived = 0
+    /// What was done and what there was to do since both sides were last idle, in documents.
+    public var completed = 0
+    /// See `completed`.
+    public var total = 0
+    /// Documents that one side refused on this link.
+    public var refusals = 0
+
+    /// The status before anything happened.
+    public init() {}
+}

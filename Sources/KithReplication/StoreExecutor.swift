@@ -1,0 +1,107 @@
+import KithDocuments
+import KithStore
+
+/// Performs the store requests of replication machines on a database.
+///
+/// Reads go to the database's readers, writes to its writer, where they share commits with other writes. The answer
+/// comes on a thread of the store; a write's answer comes only when it is durable.
+public struct StoreExecutor: Sendable {
+    private let database: Database
+
+    /// Performs on this database.
+    public init(database: Database) { self.database = database }
+
+    /// Performs one request.
+    ///
+    /// - Parameters:
+    ///   - request: what to do.
+    ///   - completion: gets the answer, exactly once, on a thread of the store.
+    public func perform(_ request: StoreRequest, completion: @escaping @Sendable (StoreResult) -> Void) {
+        let finish: @Sendable (Result<StoreResult, any Error>) -> Void = { result in
+            switch result {
+            case .success(let answer): completion(answer)
+            case .failure(let error): completion(.failed(Self.kithError(error)))
+            }
+        }
+        if request.isWrite {
+            database.submitWrite({ transaction in try Self.write(request, transaction) }, completion: finish)
+        } else {
+            database.submitRead({ snapshot in try Self.read(request, snapshot) }, completion: finish)
+        }
+    }
+
+    /// Performs one request and waits for the answer; meant for a database whose writer is the caller.
+    public func performNow(_ request: StoreRequest) -> StoreResult {
+        do {
+            if request.isWrite {
+                return try database.writeBlocking { transaction in try Self.write(request, transaction) }
+            } else {
+                return try database.read { snapshot in try Self.read(request, snapshot) }
+            }
+        } catch {
+            return .failed(Self.kithError(error))
+        }
+    }
+
+    private static func read(_ request: StoreRequest, _ snapshot: Snapshot) throws -> StoreResult {
+        switch request {
+        case .readChanges(let since, let limit, let counts):
+            let changes = try snapshot.changes(since: since, limit: limit)
+            let remaining = counts ? try snapshot.pendingCount(since: changes.last?.sequence ?? since) : nil
+            return .changes(changes, remaining: remaining, lastSequence: try snapshot.lastSequence)
+        case .lookUp(let names):
+            return .lookups(try snapshot.lookup(names.map { ($0.id, $0.revision) }))
+        case .readRevisions(let names, let bytesMax):
+            var revisions: [RevisionForTransfer?] = []
+            var bytes = 0
+            for name in names where bytes <= bytesMax {
+                let revision = try snapshot.revisionForTransfer(name.id, name.revision)
+                bytes += revision?.body.count ?? 0
+                revisions.append(revision)
+            }
+            return .revisions(revisions)
+        case .readLocal(let name):
+            return .local(try snapshot.localDocument(name))
+        case .insert, .writeLocal, .writeCheckpoint:
+            throw KithError(.internal, "a write was sent to a reader")
+        }
+    }
+
+    private static func write(_ request: StoreRequest, _ transaction: WriteTransaction) throws -> StoreResult {
+        switch request {
+        case .insert(let revisions):
+            return .inserted(try revisions.map { try insert($0, transaction) })
+        case .writeLocal(let documents):
+            for document in documents { try transaction.setLocalDocument(document.name, document.body) }
+            return .written
+        case .writeCheckpoint(let name, let expected, let body, let progress):
+            let stored = try transaction.localDocument(name).flatMap(StoredCheckpoint.init(decoding:))
+            guard (stored?.revision ?? 0) == expected else { return .checkpointConflict }
+            let next = StoredCheckpoint(revision: expected + 1, body: body)
+            try transaction.setLocalDocument(name, next.encoded())
+            if let progress { try transaction.setLocalDocument(progress.name, progress.body) }
+            return .checkpoint(revision: next.revision)
+        case .readChanges, .lookUp, .readRevisions, .readLocal:
+            throw KithError(.internal, "a read was sent to the writer")
+        }
+    }
+
+    /// One revision of a batch. What is wrong with this document stays its own affair; what is wrong with the disk
+    /// undoes the whole batch, so that nothing half stored is acknowledged.
+    private static func insert(
+        _ revision: IncomingRevision, _ transaction: WriteTransaction
+    ) throws -> Result<InsertOutcome, KithError> {
+        do {
+            return .success(try transaction.insert(revision))
+        } catch let error as KithError {
+            switch error.code {
+            case .badDocument, .badName, .tooLarge, .conflict, .badRequest: return .failure(error)
+            default: throw error
+            }
+        }
+    }
+
+    private static func kithError(_ error: any Error) -> KithError {
+        (error as? KithError) ?? KithError(.internal, "the store failed", cause: error)
+    }
+}

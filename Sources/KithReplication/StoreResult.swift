@@ -1,0 +1,24 @@
+import KithDocuments
+import KithStore
+
+/// The answer to a `StoreRequest`, in the same case.
+public enum StoreResult: Sendable {
+    /// The changes, the documents that remain after them (when asked), and the database's last sequence.
+    case changes([Change], remaining: Int?, lastSequence: UInt64)
+    /// One answer for each revision asked about.
+    case lookups([RevisionLookup])
+    /// An answer for each revision asked for, `nil` when it is no longer here; fewer, at least one, when bodies are large.
+    case revisions([RevisionForTransfer?])
+    /// One outcome for each revision.
+    case inserted([Result<InsertOutcome, KithError>])
+    /// The local document, or `nil`.
+    case local([UInt8]?)
+    /// The local documents are written and durable.
+    case written
+    /// The checkpoint's new revision.
+    case checkpoint(revision: UInt64)
+    /// The checkpoint has another revision than expected.
+    case checkpointConflict
+    /// The store failed; nothing was changed.
+    case failed(KithError)
+}

@@ -1,0 +1,23 @@
+import KithDocuments
+import KithReplication
+import KithStore
+
+/// A node of the mesh: a real store, kept over crashes as a disk would be, and whatever sessions are open.
+final class SimulatedNode {
+    let index: Int
+    let database: Database
+    var isUp = true
+    /// Counts restarts: what was asked of the store before a crash is not answered after it.
+    var incarnation = 0
+    var isDiskFull = false
+
+    init(index: Int) throws {
+        self.index = index
+        var options = DatabaseOptions()
+        options.writer = .caller
+        database = try Database(
+            path: ":memory:", name: DatabaseName("simulation"), create: true, options: options)
+    }
+
+    func lastSequence() throws -> UInt64 { try database.read { try $0.lastSequence } }
+}

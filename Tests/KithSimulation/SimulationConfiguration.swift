@@ -1,0 +1,62 @@
+/// What a simulated mesh goes through. `random(seed:)` draws everything from the seed.
+public struct SimulationConfiguration: Sendable {
+    /// A fault built in on purpose, to prove that the checks can fail.
+    public enum Sabotage: Sendable {
+        /// One store answers that a revision is stored, and forgets it.
+        case forgetsStoredRevision
+    }
+
+    /// Which nodes are linked.
+    public enum Topology: String, Sendable, CaseIterable {
+        /// Every node with every other.
+        case mesh
+        /// Each with the next: changes pass through.
+        case line
+        /// All with the first.
+        case star
+    }
+
+    public var seed: UInt64
+    public var nodeCount = 3
+    public var topology = Topology.mesh
+    /// Documents that are written and edited; few of them make many conflicts.
+    public var documentCount = 10
+    /// Edits in all, spread over `busySeconds`.
+    public var writeCount = 60
+    public var busySeconds = 20.0
+    public var partitionCount = 2
+    public var crashCount = 1
+    public var diskFullCount = 0
+    /// One-way delay of a frame, drawn anew for each; frames of one link stay in order, those of different links do not.
+    public var delaySecondsMax = 0.05
+    /// How long the store may take for a request.
+    public var storeSecondsMax = 0.02
+    /// Frames on their way in one direction before the sender must wait.
+    public var windowFrames = 16
+    public var largeDocumentChance = 0.05
+    /// How long after the last fault the mesh may take to converge.
+    public var settleSeconds = 120.0
+    public var sabotage: Sabotage?
+
+    /// A configuration with everything at its default.
+    public init(seed: UInt64) { self.seed = seed }
+
+    /// Draws a configuration from a seed.
+    public static func random(seed: UInt64) -> SimulationConfiguration {
+        var random = SeededGenerator(seed: seed ^ 0xC0FF_EE00)
+        var configuration = SimulationConfiguration(seed: seed)
+        configuration.nodeCount = random.int(2..<6)
+        configuration.topology = Topology.allCases[random.int(0..<Topology.allCases.count)]
+        configuration.documentCount = random.int(1..<25)
+        configuration.writeCount = random.int(5..<90)
+        configuration.busySeconds = random.seconds(0.5...30)
+        configuration.partitionCount = random.int(0..<4)
+        configuration.crashCount = random.int(0..<4)
+        configuration.diskFullCount = random.chance(0.2) ? 1 : 0
+        configuration.delaySecondsMax = random.chance(0.2) ? 0.0005 : random.seconds(0.001...0.3)
+        configuration.storeSecondsMax = random.seconds(0.0005...0.1)
+        configuration.windowFrames = random.int(1..<40)
+        configuration.largeDocumentChance = random.chance(0.2) ? 0.15 : 0.01
+        return configuration
+    }
+}

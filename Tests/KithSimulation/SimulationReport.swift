@@ -1,0 +1,26 @@
+/// What a simulated mesh did, and what was wrong at the end.
+public struct SimulationReport: Sendable {
+    /// The seed that gives the same run again.
+    public let seed: UInt64
+    /// What was wrong, in sentences; empty when every property held.
+    public var failures: [String] = []
+    /// A number over everything that happened, in order: equal for two runs of one seed.
+    public var trace: UInt64 = 0xCBF2_9CE4_8422_2325
+    /// Frames delivered.
+    public var frames = 0
+    /// Writes acknowledged to their writer.
+    public var acknowledged = 0
+    /// Conflicts at the end, on each node.
+    public var conflicts = 0
+    /// Simulated seconds until all nodes were equal and idle.
+    public var seconds = 0.0
+    /// What happened, for people; kept only when asked for.
+    public var log: [String] = []
+
+    mutating func mix(_ value: UInt64) { trace = (trace ^ value) &* 0x0000_0100_0000_01B3 }
+
+    /// One line to print when something was wrong, with the command that plays it again.
+    public var summary: String {
+        "seed \(seed): \(failures.joined(separator: "; ")). Play it again: KITH_SIM_SEED=\(seed) Tests/run --filter Simulation"
+    }
+}

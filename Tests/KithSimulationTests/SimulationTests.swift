@@ -1,0 +1,64 @@
+import Glibc
+import KithSimulation
+import Testing
+
+@Suite("Simulation: whole meshes on seeds")
+struct SimulationTests {
+    /// `KITH_SIM_SEED` plays one seed, `KITH_SIM_SEEDS` says how many there are.
+    private static func environment(_ name: String) -> UInt64? {
+        getenv(name).flatMap { UInt64(String(cString: $0)) }
+    }
+
+    /// The seeds, in parts that run side by side.
+    static let parts: [[UInt64]] = {
+        if let seed = environment("KITH_SIM_SEED") { return [[seed]] }
+        let count = environment("KITH_SIM_SEEDS") ?? 500
+        let parts: UInt64 = 20
+        return (0..<parts).map { part in
+            (1...max(count, 1)).filter { $0 % parts == part }
+        }.filter { !$0.isEmpty }
+    }()
+
+    @Test("every mesh converges, nothing acknowledged is lost, and silence follows", arguments: parts)
+    func converges(seeds: [UInt64]) throws {
+        for seed in seeds {
+            let alone = Self.environment("KITH_SIM_SEED") != nil
+            let report = try Simulation(.random(seed: seed), keepsLog: alone).run()
+            if alone { for line in report.log { print(line) } }
+            #expect(report.failures.isEmpty, "\(report.summary)")
+        }
+    }
+
+    @Test("the same seed gives the same run", arguments: [7, 21, 300] as [UInt64])
+    func isRepeatable(seed: UInt64) throws {
+        let first = try Simulation(.random(seed: seed)).run()
+        let second = try Simulation(.random(seed: seed)).run()
+        #expect(first.trace == second.trace)
+        #expect(first.frames == second.frames)
+    }
+
+    @Test("conflicts really happen and are the same everywhere")
+    func conflictsHappen() throws {
+        var configuration = SimulationConfiguration(seed: 4)
+        configuration.documentCount = 3
+        configuration.writeCount = 120
+        configuration.partitionCount = 6
+        let report = try Simulation(configuration).run()
+        #expect(report.failures.isEmpty, "\(report.summary)")
+        #expect(report.conflicts > 0)
+    }
+
+    @Test("a store that forgets what it acknowledged is found out")
+    func sabotageIsFound() throws {
+        var found = 0
+        for seed in 1...10 as ClosedRange<UInt64> {
+            var configuration = SimulationConfiguration(seed: seed)
+            configuration.nodeCount = 2
+            configuration.crashCount = 0
+            configuration.partitionCount = 0
+            configuration.sabotage = .forgetsStoredRevision
+            if try !Simulation(configuration).run().failures.isEmpty { found += 1 }
+        }
+        #expect(found > 0)
+    }
+}
