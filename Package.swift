@@ -54,7 +54,10 @@ let package = Package(
         .testTarget(name: "KithWireTests", dependencies: ["KithWire"]),
         .testTarget(name: "KithTransportTests", dependencies: ["KithTransport", "KithTrust"]),
         .testTarget(name: "KithTrustTests", dependencies: ["KithTrust"]),
-        .testTarget(name: "KithDiscoveryTests", dependencies: ["KithDiscovery"]),
+        // Prints what discovery sees; a process of its own, since the tests give it other surroundings (no D-Bus, a LAN).
+        .executableTarget(
+            name: "KithDiscoveryProbe", dependencies: ["KithDiscovery"], path: "Tests/KithDiscoveryProbe"),
+        .testTarget(name: "KithDiscoveryTests", dependencies: ["KithDiscovery", "KithDiscoveryProbe"]),
         .testTarget(name: "KithReplicationTests", dependencies: ["KithReplication", "KithSimulation"]),
         .testTarget(name: "KithNodeTests", dependencies: ["KithNode", "Kith"]),
         .testTarget(name: "KithSimulationTests", dependencies: ["KithSimulation"]),
