@@ -108,7 +108,7 @@ public final class Database: Sendable {
         }
     }
 
-    /// Removes the files of a database that is not open; what is not there is no error.
+    /// Removes the files of a database that was closed with `close()`, not only let go of; what is not there is no error.
     ///
     /// - Throws: what a flush of the folder throws: `.homeNotWritable`, `.inputOutput`.
     public static func removeFiles(at path: String, name: DatabaseName) throws(KithError) {

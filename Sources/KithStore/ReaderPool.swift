@@ -54,14 +54,7 @@ final class ReaderPool: Sendable {
             return try connection.use { try Self.read(on: $0, body) }
         case .file(let path):
             var connection = idle
-            defer {
-                state.update { state in
-                    state.readsUnderWay -= 1
-                    if let connection, !state.isClosing, state.idle.count < readersMax {
-                        state.idle.append(connection)
-                    }
-                }
-            }
+            defer { giveBack(connection) }
             if connection == nil { connection = try open(path) }
             guard let connection else { throw KithError.closed(databaseName) }
             return try Self.read(on: connection, body)
@@ -115,6 +108,20 @@ final class ReaderPool: Sendable {
     /// Waits for the reads under way.
     func waitUntilClosed() {
         state.wait { $0.readsUnderWay == 0 ? () : nil }
+    }
+
+    private func giveBack(_ connection: SQLiteConnection?) {
+        let isKept = state.update { state in
+            guard let connection, !state.isClosing, state.idle.count < readersMax else { return false }
+            state.idle.append(connection)
+            state.readsUnderWay -= 1
+            return true
+        }
+        if isKept { return }
+        // Before the read counts as ended: the last connection removes the log by its name, which may be that of another
+        // database's once the closing of this one has been reported.
+        connection?.close()
+        state.update { $0.readsUnderWay -= 1 }
     }
 
     private func open(_ path: String) throws(KithError) -> SQLiteConnection {

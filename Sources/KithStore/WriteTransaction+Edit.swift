@@ -33,7 +33,9 @@ extension WriteTransaction {
         let canonicalBody = try canonicalize(body, id)
         let hash = try connection.hasher.hash(
             RevisionDigest.prefix(parent: actualParent, deleted: isDeleted), canonicalBody)
-        let revision = try RevisionID(generation: (actualParent?.generation ?? 0) + 1, hash: hash)
+        // By way of text: the generic initialiser for hashes costs more than hashing, across modules.
+        let revision = try RevisionID(
+            generation: (actualParent?.generation ?? 0) + 1, digest: Hexadecimal.text(hash[..<20]))
         let new = (leaf: Leaf(revision: revision, isDeleted: isDeleted), body: canonicalBody)
         guard let row, let actualParent else {
             return (revision, try store(id, over: nil, tree: nil, new: new))

@@ -118,6 +118,8 @@ struct WriterTests {
         // What the bodies had seen of sequences is not given again.
         let sequence = try database.writeBlocking { try $0.put(id("after"), body: bytes("{}"), parent: nil).sequence }
         #expect(sequence > 2)
+        // Behind the observers of the commit before.
+        try database.writeBlocking { _ in }
         #expect(commits.withLock { $0 } == 1)
         #expect(try database.findFaults().isEmpty)
         token.cancel()
