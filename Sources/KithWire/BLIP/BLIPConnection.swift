@@ -442,11 +442,12 @@ public final class BLIPConnection {
         var offset = 0
         let count = try propertyByteCount(payload, &offset, key)
         guard count <= payload.count - offset else { throw .malformedProperties(number: key.number) }
-        let block = Array(payload[offset..<(offset + count)])
+        // Rebased, since an array copies a buffer in one go and a slice of one byte by byte.
+        let block = Array(UnsafeRawBufferPointer(rebasing: payload[offset..<(offset + count)]))
         guard let properties = BLIPProperties(block: block) else {
             throw .malformedProperties(number: key.number)
         }
-        let body = payload[(offset + count)...]
+        let body = UnsafeRawBufferPointer(rebasing: payload[(offset + count)...])
         let isTooLarge = body.count > limits.messageBytesMax
         return BLIPMessage(
             number: key.number, kind: flags.kind, isUrgent: flags.isUrgent, isNoReply: flags.isNoReply,

@@ -30,7 +30,7 @@ final class BLIPIncomingMessage {
         var rest = bytes
         if block.count < propertyByteCount {
             let taken = min(rest.count, propertyByteCount - block.count)
-            block.append(contentsOf: rest[..<taken])
+            block.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<taken]))
             rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
         }
         guard rest.count > 0 else { return }
