@@ -96,6 +96,8 @@ struct WriterTests {
         let database = try fileDatabase(folder)
         defer { database.close() }
         try database.writeBlocking { _ = try $0.put(id("before"), body: bytes("{}"), parent: nil) }
+        // Behind the observers of that commit.
+        try database.writeBlocking { _ in }
         try database.setCommitsFail(true)
         let commits = Shared(0)
         let token = database.observe { _ in commits.withLock { $0 += 1 } }
