@@ -2,8 +2,9 @@
 enum UTF8Text {
     /// The text of the bytes, or `nil` when they are not valid UTF-8.
     static func string(_ bytes: UnsafeRawBufferPointer) -> String? {
-        let span = Span<UInt8>(_bytes: bytes.bytes)
-        guard let text = try? UTF8Span(validating: span) else { return nil }
-        return String(copying: text)
+        bytes.withMemoryRebound(to: UInt8.self) { units in
+            guard let text = try? UTF8Span(validating: units.span) else { return nil }
+            return String(copying: text)
+        }
     }
 }

@@ -209,7 +209,7 @@ struct BLIPFlowTests {
         #expect(throws: BLIPError.abandoned) { try connection.receive(frame: [1, 0]) }
     }
 
-    @Test("thousands of messages of all kinds arrive once and unchanged, in both directions", arguments: 1...8)
+    @Test("hundreds of messages of all kinds arrive once and unchanged, in both directions", arguments: 1...4)
     func everythingArrives(seed: UInt64) throws {
         var random = SeededNumbers(seed)
         let ends = [BLIPConnection(), BLIPConnection()]
@@ -218,7 +218,7 @@ struct BLIPFlowTests {
         var got: [[UInt64: [UInt8]]] = [[:], [:]]
         var replies: [[UInt64: [UInt8]]] = [[:], [:]]
         var noReplies = [0, 0]
-        let total: UInt64 = 400
+        let total: UInt64 = 250
         var made: [UInt64] = [0, 0]
         while true {
             let side = Int(random.next() % 2)
