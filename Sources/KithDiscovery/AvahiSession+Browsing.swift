@@ -45,19 +45,19 @@ extension AvahiSession {
         ServiceTable.Key(name: Array(String(cString: name).utf8), interface: interface)
     }
 
-    /// Starts, ends and changes the look-ups of services that came, went, or are seen over another family.
+    /// Starts, ends and changes the look-ups of services that came, went, came back, or are seen over another family.
     func checkLookups() {
         let keys = lookupsToCheck
         lookupsToCheck = []
         for key in keys {
-            let wanted = table.family(for: key)
+            let wanted = table.target(for: key)
             if let lookup = lookups[key] {
-                if lookup.family == wanted { continue }
+                if lookup.target == wanted { continue }
                 end(lookup)
                 lookups.removeValue(forKey: key)
             }
             if let wanted {
-                let lookup = Lookup(session: self, key: key, family: wanted)
+                let lookup = Lookup(session: self, key: key, target: wanted)
                 lookups[key] = lookup
                 start(lookup)
             }
@@ -79,7 +79,7 @@ extension AvahiSession {
         table.lookUpStarted(lookup.key)
         // Without addresses: the resolver would tell one of them only.
         lookup.resolver = avahi_service_resolver_new(
-            client, lookup.key.interface, Self.avahiProtocol(lookup.family),
+            client, lookup.key.interface, Self.avahiProtocol(lookup.target.family),
             String(decoding: lookup.key.name, as: UTF8.self), ServiceAdvertisement.serviceType, nil,
             AvahiProtocol(AVAHI_PROTO_UNSPEC), AVAHI_LOOKUP_NO_ADDRESS, lookupResolved,
             Unmanaged.passUnretained(lookup).toOpaque())
@@ -123,7 +123,8 @@ extension AvahiSession {
         for type in [RecordType.a, RecordType.aaaa] {
             guard
                 let browser = avahi_record_browser_new(
-                    client, lookup.key.interface, Self.avahiProtocol(lookup.family), name, RecordType.internet, type,
+                    client, lookup.key.interface, Self.avahiProtocol(lookup.target.family), name, RecordType.internet,
+                    type,
                     AvahiLookupFlags(rawValue: 0), lookupAddressSeen, Unmanaged.passUnretained(lookup).toOpaque())
             else {
                 retryLater(lookup)

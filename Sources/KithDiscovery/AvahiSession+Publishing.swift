@@ -44,12 +44,25 @@ extension AvahiSession {
         return true
     }
 
+    /// Takes another name when somebody else has this one. Avahi notices most collisions itself, but not all: a node that
+    /// probes for a name in the second after another has announced it gets it too, and then the two hide each other.
+    ///
+    /// Whoever is not published yet gives way, else the one with the larger ID.
+    func giveWay(to node: DiscoveredNode) {
+        guard !node.isOwn, Array(node.instanceName.utf8) == Array(serviceName.utf8), let group else { return }
+        guard !isPublished || node.shortID.utf8.lexicographicallyPrecedes(shortID.utf8), takeNextName() else { return }
+        isPublished = false
+        avahi_entry_group_reset(group)
+        addService(to: group)
+    }
+
     func groupChanged(_ group: OpaquePointer, _ state: AvahiEntryGroupState) {
         switch state {
         case AVAHI_ENTRY_GROUP_ESTABLISHED:
             reportPublished()
         case AVAHI_ENTRY_GROUP_COLLISION:
             // Avahi has emptied the group.
+            isPublished = false
             if takeNextName() { addService(to: group) } else { notPublished(Int32(AVAHI_ERR_COLLISION)) }
         case AVAHI_ENTRY_GROUP_FAILURE:
             notPublished(avahi_client_errno(avahi_entry_group_get_client(group)))

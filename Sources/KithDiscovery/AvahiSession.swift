@@ -43,7 +43,9 @@ final class AvahiSession: @unchecked Sendable {
 
     /// The name that is published, or tried next; kept over restarts of the daemon.
     var serviceName: String
+    /// How many names were taken since the client was made.
     var namesTaken = 0
+    var isPublished = false
     private var lastState: DiscoveryState?
     private var lastNotPublished: String?
     private var backoff = Backoff()
@@ -153,7 +155,7 @@ final class AvahiSession: @unchecked Sendable {
     /// Says under which name this node is published.
     func reportPublished() {
         lastNotPublished = nil
-        namesTaken = 0
+        isPublished = true
         deliver(.published(instanceName: serviceName))
     }
 
@@ -230,7 +232,10 @@ final class AvahiSession: @unchecked Sendable {
             reportAt = nil
             reportAtLatest = nil
             refreshState()
-            for event in table.takeEvents() { deliver(event) }
+            for event in table.takeEvents() {
+                deliver(event)
+                if case .found(let node) = event { giveWay(to: node) }
+            }
         }
         armTimer()
     }
@@ -261,6 +266,8 @@ final class AvahiSession: @unchecked Sendable {
         client = nil
         group = nil
         browser = nil
+        isPublished = false
+        namesTaken = 0
         lookups = [:]
         lookupsToCheck = []
         checkLookupsAt = nil
@@ -280,6 +287,7 @@ final class AvahiSession: @unchecked Sendable {
             // The host's own name is being settled: the service comes back when that is done.
             backoff.reset()
             if let group { avahi_entry_group_reset(group) }
+            isPublished = false
         case AVAHI_CLIENT_CONNECTING:
             backoff.reset()
             report(Self.offState(Int32(AVAHI_ERR_NO_DAEMON)))

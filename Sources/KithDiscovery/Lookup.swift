@@ -5,7 +5,7 @@ final class Lookup {
     /// The session that owns this, which lives longer.
     unowned let session: AvahiSession
     let key: ServiceTable.Key
-    let family: ServiceTable.Family
+    let target: ServiceTable.Target
     /// Answers the host's name, the port and the TXT record, and again when one of them changes.
     var resolver: OpaquePointer?
     /// Answer the A and AAAA records of the host.
@@ -16,9 +16,9 @@ final class Lookup {
     var retryAt: Int64?
     var backoff = Backoff()
 
-    init(session: AvahiSession, key: ServiceTable.Key, family: ServiceTable.Family) {
+    init(session: AvahiSession, key: ServiceTable.Key, target: ServiceTable.Target) {
         self.session = session
         self.key = key
-        self.family = family
+        self.target = target
     }
 }

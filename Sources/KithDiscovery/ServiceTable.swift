@@ -11,7 +11,15 @@ struct ServiceTable {
     /// The protocol over which Avahi asks; not the family of the addresses that it is told.
     enum Family { case ipv4, ipv6 }
 
+    /// What a look-up asks about. A service that went and came back is another one, though its key is the same: its
+    /// answers have to be told again.
+    struct Target: Equatable {
+        let family: Family
+        let appearance: UInt64
+    }
+
     private struct Entry {
+        let appearance: UInt64
         let name: String
         let interfaceName: String
         var isSeenOverIPv4 = false
@@ -25,6 +33,7 @@ struct ServiceTable {
 
     private let ownShortID: String
     private var entries: [Key: Entry] = [:]
+    private var appearances: UInt64 = 0
 
     /// - Parameter ownShortID: in the form of `ServiceText.shortID`.
     init(ownShortID: String) { self.ownShortID = ownShortID }
@@ -36,7 +45,8 @@ struct ServiceTable {
     mutating func appeared(_ key: Key, name: String, interfaceName: String, over family: Family) -> Bool {
         if entries[key] == nil {
             guard entries.count < DiscoveryLimits.servicesMax, ServiceName.isPresentable(name) else { return false }
-            entries[key] = Entry(name: name, interfaceName: interfaceName)
+            appearances += 1
+            entries[key] = Entry(appearance: appearances, name: name, interfaceName: interfaceName)
         }
         switch family {
         case .ipv4: entries[key]!.isSeenOverIPv4 = true
@@ -61,11 +71,10 @@ struct ServiceTable {
         return nil
     }
 
-    /// Over which family to look a service up, or `nil` when it is gone. IPv4 where there is a choice: hosts tell their
-    /// IPv6 addresses over IPv4 too, but by default not the other way round.
-    func family(for key: Key) -> Family? {
-        guard let entry = entries[key] else { return nil }
-        return entry.isSeenOverIPv4 ? .ipv4 : .ipv6
+    /// What to look up of a service, or `nil` when it is gone. Over IPv4 where there is a choice: hosts tell their IPv6
+    /// addresses over IPv4 too, but by default not the other way round.
+    func target(for key: Key) -> Target? {
+        entries[key].map { Target(family: $0.isSeenOverIPv4 ? .ipv4 : .ipv6, appearance: $0.appearance) }
     }
 
     /// Forgets the addresses of a service, since it is looked up anew. What was reported stays until something else is.

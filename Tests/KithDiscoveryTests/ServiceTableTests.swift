@@ -23,7 +23,7 @@ struct ServiceTableTests {
     @Test("a service seen over both families is one node, reported once with all its addresses")
     func once() {
         var table = Self.appeared()
-        #expect(table.family(for: Self.key) == .ipv4)
+        #expect(table.target(for: Self.key)?.family == .ipv4)
         table.resolved(Self.key, port: 4984, text: Self.text)
         table.address(Self.key, recordData: [10, 0, 0, 2], isThere: true)
         table.address(Self.key, recordData: [0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [2], isThere: true)
@@ -31,9 +31,9 @@ struct ServiceTableTests {
         table.resolved(Self.key, port: 4984, text: Self.text)
         #expect(table.takeEvents().isEmpty)
         #expect(table.disappeared(Self.key, over: .ipv4) == nil)
-        #expect(table.family(for: Self.key) == .ipv6)
+        #expect(table.target(for: Self.key)?.family == .ipv6)
         #expect(table.disappeared(Self.key, over: .ipv6) == .lost(instanceName: "laptop", interface: "eth0"))
-        #expect(table.family(for: Self.key) == nil)
+        #expect(table.target(for: Self.key) == nil)
         #expect(table.disappeared(Self.key, over: .ipv6) == nil)
     }
 
@@ -67,6 +67,20 @@ struct ServiceTableTests {
         #expect(table.takeEvents().isEmpty)
         #expect(table.removeAll() == [.lost(instanceName: "laptop", interface: "eth0")])
         #expect(table.removeAll().isEmpty)
+    }
+
+    @Test("a service that went and came back within a moment is looked up again")
+    func cameBack() {
+        var table = Self.appeared()
+        let first = table.target(for: Self.key)
+        _ = table.disappeared(Self.key, over: .ipv4)
+        _ = table.appeared(Self.key, name: "laptop", interfaceName: "eth0", over: .ipv4)
+        #expect(table.target(for: Self.key) == first)
+        _ = table.disappeared(Self.key, over: .ipv4)
+        _ = table.disappeared(Self.key, over: .ipv6)
+        _ = table.appeared(Self.key, name: "laptop", interfaceName: "eth0", over: .ipv4)
+        #expect(table.target(for: Self.key)?.family == first?.family)
+        #expect(table.target(for: Self.key) != first)
     }
 
     @Test("a node recognises itself by its short ID, whatever its name and address")
@@ -115,7 +129,7 @@ struct ServiceTableTests {
         let key = ServiceTable.Key(name: [0x1B], interface: 2)
         let isFollowed = table.appeared(key, name: "\u{1B}", interfaceName: "eth0", over: .ipv4)
         #expect(!isFollowed)
-        #expect(table.family(for: key) == nil)
+        #expect(table.target(for: key) == nil)
     }
 
     @Test("waits double from one second to thirty")
