@@ -169,13 +169,27 @@ await_avahi() { # NAME: until avahi says RUNNING (2) on the node's bus
 
 # --- commands ----------------------------------------------------------------
 
+# give_up CODE: an `up` that failed or was interrupted leaves nothing, nor a holder that is not yet
+# noted ($!). The traps of signals call it themselves: bash 5.2 at times leaves its EXIT trap out.
+give_up() {
+  trap '' INT TERM
+  trap - EXIT
+  if [[ $1 != 0 ]]; then
+    [[ -z ${!:-} ]] || kill -9 "$!" 2>/dev/null || true
+    cmd_down
+  fi
+  exit "$1"
+}
+
 cmd_up() {
   local n=$1 i
   [[ $(id -u) == 0 ]] || die "must be root"
   [[ $n =~ ^[0-9]+$ && $n -ge 1 && $n -le 200 ]] || die "up: how many nodes (1-200)?"
   [[ ! -e $LAN_DIR ]] || die "$LAN_DIR exists: 'lan.sh down' first"
   mkdir -p "$LAN_DIR"
-  trap '[[ $? == 0 ]] || cmd_down' EXIT # a failed `up` leaves nothing
+  trap 'give_up $?' EXIT
+  trap 'give_up 130' INT
+  trap 'give_up 143' TERM
   hold switch
   # Snooping would drop multicast for which the bridge has seen no IGMP/MLD join.
   net switch ip link add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0

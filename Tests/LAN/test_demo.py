@@ -30,8 +30,11 @@ class Demo(NodeTestCase):
 
     def interrupt(self, words, number, whole_group):
         """Starts the demo, sends the signal when it prints these words, and looks for what is left."""
-        process = self.start()
-        wait_for(f"the demo to print {words!r}", lambda: words in self.text() or process.poll() is not None, pause=0.01)
+        process = self.start("--documents", "300")
+        self.addCleanup(process.wait, 30)
+        self.addCleanup(process.terminate)
+        wait_for(f"the demo to print {words!r}", lambda: words in self.text() or process.poll() is not None,
+                 seconds=150, pause=0.01)
         self.assertIsNone(process.poll(), self.text())
         (os.killpg if whole_group else os.kill)(process.pid, number)
         started = time.monotonic()
