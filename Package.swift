@@ -36,7 +36,10 @@ let package = Package(
                 "KithReplication", "CLinux",
             ]),
         .target(name: "Kith", dependencies: ["KithNode"]),
-        .executableTarget(name: "KithCLI", dependencies: ["Kith", "KithNode", "KithWire", "CLinux"]),
+        .target(
+            name: "KithCommands",
+            dependencies: ["KithDocuments", "KithNode", "KithTransport", "KithTrust", "KithWire", "CLinux"]),
+        .executableTarget(name: "KithCLI", dependencies: ["KithCommands"]),
 
         .executableTarget(
             name: "KithBenchmarks",
@@ -60,6 +63,7 @@ let package = Package(
         .testTarget(name: "KithDiscoveryTests", dependencies: ["KithDiscovery", "KithDiscoveryProbe"]),
         .testTarget(name: "KithReplicationTests", dependencies: ["KithReplication", "KithSimulation"]),
         .testTarget(name: "KithNodeTests", dependencies: ["KithNode", "Kith"]),
+        .testTarget(name: "KithCommandsTests", dependencies: ["KithCommands", "KithTrust"], exclude: ["Golden"]),
         .testTarget(name: "KithSimulationTests", dependencies: ["KithSimulation"]),
     ]
         + (wantsFuzzers

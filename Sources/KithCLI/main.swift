@@ -1,1 +1,4 @@
-print("kith")
+import Glibc
+import KithCommands
+
+exit(await Program.main())

@@ -1,0 +1,56 @@
+import KithDocuments
+
+/// `kith conflicts show`
+enum ConflictsShowCommand: Command {
+    static let spec = CommandSpec(
+        "conflicts show", summary: "show all versions of a document in conflict",
+        positionals: [
+            PositionalSpec("DB/DOC", help: "the document, or its database"),
+            PositionalSpec("DOC", isOptional: true, help: "the document's ID, when the database stands alone"),
+        ],
+        examples: [
+            CommandExample("kith conflicts show notes/list:1", "prints the version shown now and each other one")
+        ])
+
+    static func run(_ arguments: ParsedArguments, _ context: CommandContext) throws -> Int32 {
+        let first = arguments.positional(0) ?? ""
+        let address =
+            try arguments.positional(1).map { try DocumentAddress(database: first, document: $0) }
+            ?? DocumentAddress(parsing: first)
+        let console = context.console
+        let winner = try Explanation.about(address.database, address.document) {
+            try context.node.json(NodeRequest("GET", address.path, query: [("conflicts", "true")]))
+        }
+        let shown = winner["_rev"]?.stringValue ?? ""
+        let others = winner["_conflicts"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        guard !others.isEmpty else {
+            try console.print("\(address.shown)   is not in conflict")
+            return ExitStatus.success
+        }
+        try console.print("\(address.shown)   in conflict, \(others.count + 1) versions")
+        try console.print("")
+        try show(winner, shown, note: "shown now", console)
+        for revision in others {
+            guard let version = try context.node.document(address, revision: revision) else { continue }
+            let paths = DocumentText.differences(DocumentText.body(winner), DocumentText.body(version), pathsMax: 8)
+            let more = paths.count == 8 ? ", …" : ""
+            try show(
+                version, revision,
+                note: paths.isEmpty ? "the same body" : "differs in " + paths.joined(separator: ", ") + more,
+                console)
+        }
+        let names = "\(ShellQuoting.quote(address.database)) \(ShellQuoting.quote(address.document))"
+        try console.print("    Keep the one shown      kith delete \(names) --rev \(others[0])")
+        try console.print("    Write a merged version  kith put \(names) -f merged.json --rev \(shown)")
+        try console.print("                            and delete the others as above")
+        return ExitStatus.success
+    }
+
+    private static func show(_ version: JSONValue, _ revision: String, note: String, _ console: Console) throws {
+        try console.print("  \(Paint.bold.apply(revision, console.style))  \(note)")
+        for line in DocumentText.pretty(DocumentText.body(version)).split(separator: "\n") {
+            try console.print("    " + line)
+        }
+        try console.print("")
+    }
+}

@@ -1,0 +1,9 @@
+/// How commands reach the files of a home, so that tests can give them others.
+struct HomeAccess: Sendable {
+    /// Makes a home: path, name, port.
+    let create: @Sendable (_ path: String, _ name: String, _ port: UInt16?) throws -> KnownNode
+    /// Opens a home whose node does not run.
+    let open: @Sendable (_ path: String) throws -> any LocalHome
+    /// Whether there is a home.
+    let exists: @Sendable (_ path: String) -> Bool
+}

@@ -1,0 +1,12 @@
+import KithTrust
+
+/// A home whose node does not run, as far as commands read and change it.
+protocol LocalHome {
+    var node: KnownNode { get }
+
+    /// Trusts a node, or changes its name.
+    func trust(_ id: NodeID, name: String?) throws -> KnownNode
+
+    /// Forgets a node, found by its name or ID.
+    func untrust(_ nameOrID: String) throws -> KnownNode
+}

@@ -1,0 +1,78 @@
+import KithDocuments
+
+extension StatusReport {
+    /// Reads the object.
+    ///
+    /// - Throws: `KithError` (protocol_violation) when it is not a status, or of a version that this program cannot
+    ///   read.
+    init(_ value: JSONValue) throws {
+        guard let node = value["node"], node.objectValue != nil, let version = value["schemaVersion"]?.int64Value else {
+            throw ConnectionFailure.garbage("a status without a node in it")
+        }
+        guard version == 1 else {
+            throw KithError(
+                .newerFormat, "the node tells its status in version \(version), and this program reads version 1",
+                remedy: "Use the kith that came with the node")
+        }
+        name = node.text("name")
+        id = node.text("id")
+        fullID = node["fullID"]?.stringValue
+        self.version = node.text("version")
+        state = node["state"]?.stringValue ?? "running"
+        health = node["health"]?.stringValue ?? "ok"
+        startedAt = node.instant("startedAt")
+        listening = node.items("listening").compactMap(\.stringValue)
+        if let discovery = node["discovery"] {
+            self.discovery = Discovery(
+                isOn: discovery["state"]?.stringValue != "off",
+                interfaces: discovery.items("interfaces").compactMap(\.stringValue),
+                reason: discovery["reason"]?.stringValue, remedy: discovery["remedy"]?.stringValue)
+        }
+        databases = value.items("databases").map {
+            Database(
+                name: $0.text("name"), documents: $0.number("documents") ?? 0, bytes: $0.number("bytes") ?? 0,
+                sequence: $0.number("sequence") ?? 0, conflicts: $0.number("conflicts") ?? 0)
+        }
+        peers = value.items("peers").map(Self.peer)
+        nearby = value.items("nearby").map {
+            Nearby(
+                name: $0.text("name"), id: $0.text("id"), address: $0.text("address"), askedAt: $0.instant("askedAt"))
+        }
+        problems = value.items("problems").map {
+            Problem(
+                code: $0.text("code"), severity: Severity(rawValue: $0.text("severity")) ?? .attention,
+                subject: $0.text("subject"), text: $0.text("text"), command: $0["command"]?.stringValue)
+        }
+        conflicts = value.items("conflicts").map {
+            Conflict(database: $0.text("database"), id: $0.text("id"), versions: $0.number("versions") ?? 2)
+        }
+    }
+
+    private static func peer(_ value: JSONValue) -> Peer {
+        Peer(
+            name: value.text("name"), id: value.text("id"), fullID: value["fullID"]?.stringValue,
+            state: PeerState(rawValue: value.text("state")) ?? .unknown, since: value.instant("since"),
+            toSend: value.number("toSend"), toReceive: value.number("toReceive"),
+            lastInSyncAt: value.instant("lastInSyncAt"), address: value["address"]?.stringValue,
+            tls: value["tls"]?.stringValue, problem: value["problem"]?.stringValue,
+            databases: value.items("databases").map {
+                SharedDatabase(
+                    name: $0.text("name"), state: PeerState(rawValue: $0.text("state")) ?? .unknown,
+                    toSend: $0.number("toSend"), toReceive: $0.number("toReceive"),
+                    completed: $0.number("completed") ?? 0, total: $0.number("total") ?? 0,
+                    lastError: $0["lastError"]?.stringValue, lastErrorAt: $0.instant("lastErrorAt"),
+                    lastInSyncAt: $0.instant("lastInSyncAt"))
+            })
+    }
+}
+
+extension JSONValue {
+    /// A member's text, or none.
+    fileprivate func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
+
+    fileprivate func number(_ name: String) -> Int? { self[name]?.int64Value.flatMap { Int(exactly: $0) } }
+
+    fileprivate func instant(_ name: String) -> Instant? { self[name]?.stringValue.flatMap(Instant.init(parsing:)) }
+
+    fileprivate func items(_ name: String) -> [JSONValue] { self[name]?.arrayValue ?? [] }
+}
