@@ -10,7 +10,7 @@ struct StatusEvents {
         var lines: [String] = []
         func add(_ subject: String, _ what: String, _ detail: String) {
             let line =
-                "\(clock)  \(DisplayText.padded(DisplayText.safe(subject), to: 12)) \(DisplayText.padded(what, to: 12))"
+                "\(clock)  \(DisplayText.padded(DisplayText.safe(subject), to: 12)) \(DisplayText.padded(what, to: 11)) "
                 + DisplayText.safe(detail)
             lines.append(String(line.reversed().drop { $0 == " " }.reversed()))
         }
