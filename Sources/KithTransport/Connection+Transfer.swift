@@ -8,7 +8,8 @@ extension Connection {
         guard let socket, !hasReceivedEnd else { return }
         if socket.sawError, !mayRead {
             // Nobody reads, so the reset would stay unseen.
-            return finish(connectionError(socket.takeError(), remoteName: remoteName))
+            let number = socket.takeError()
+            return finish(connectionError(number == 0 ? ECONNRESET : number, remoteName: remoteName))
         }
         let buffer = EventLoop.shared.readBuffer
         var budget = TransportLimits.readBytesPerTurnMax
@@ -138,7 +139,7 @@ extension Connection {
     func restartLinger() {
         timer?.cancel()
         timer = EventLoop.shared.schedule(afterSeconds: options.lingerSeconds) { [unowned self] in
-            guard phase == .closing, !output.isEmpty else { return finish(nil) }
+            guard phase == .closing else { return finish(nil) }
             finish(
                 KithError(
                     .timedOut,

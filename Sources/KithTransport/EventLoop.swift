@@ -19,17 +19,19 @@ protocol TurnHandler: AnyObject {
 
 /// The one thread of the process that waits for the network (epoll), timers and posted work.
 ///
-/// It starts on first use and runs until the process ends. It is the executor of `LoopActor`, and also a task
-/// executor: `Task(executorPreference: EventLoop.shared) { … }` keeps a task's continuations on the loop's thread.
+/// It starts on first use and runs until the process ends. What is isolated to `LoopActor` runs on it. It is also a
+/// task executor: `Task(executorPreference: EventLoop.shared) { … }` keeps the continuations of work that is not
+/// isolated, or belongs to another actor, on the loop's thread.
 ///
 /// A turn of the loop is: wait for events, note them, run due timers, run what was posted, then let every connection
 /// that has something to do read and write a bounded amount.
-public final class EventLoop: SerialExecutor, TaskExecutor {
+public final class EventLoop: TaskExecutor {
     /// The process's loop.
     public static let shared = EventLoop()
 
     enum Work {
-        case job(UnownedJob)
+        case isolatedJob(UnownedJob)
+        case preferringJob(UnownedJob)
         case call(@LoopActor @Sendable () -> Void)
     }
 
@@ -37,6 +39,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
         var handler: (any DescriptorHandler)?
         var generation: UInt32 = 0
     }
+
+    /// The executor of `LoopActor`.
+    let serialExecutor = LoopSerialExecutor()
 
     private let epoll: Int32
     private let wakeDescriptor: Int32
@@ -73,18 +78,15 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
 
     // MARK: Executor
 
-    /// Queues a job for the loop's thread.
+    /// Queues a job of a task that prefers this executor.
     public func enqueue(_ job: consuming ExecutorJob) {
-        submit(.job(UnownedJob(job)))
+        submit(.preferringJob(UnownedJob(job)))
     }
 
     /// Traps when the caller is not on the loop's thread.
     public func checkIsolated() {
         precondition(isOnLoopThread, "this must run on the event loop: mark it @LoopActor")
     }
-
-    /// Whether the caller runs on the loop's thread.
-    public func isIsolatingCurrentContext() -> Bool? { isOnLoopThread }
 
     /// Whether the caller runs on the loop's thread.
     public var isOnLoopThread: Bool { threadNumber.load(ordering: .relaxed) == pthread_self() }
@@ -94,7 +96,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
         submit(.call(body))
     }
 
-    private func submit(_ work: Work) {
+    func submit(_ work: Work) {
         inbox.withLock { $0.append(work) }
         // The loop sets the flag before it looks into the inbox for the last time: either it has seen this work, or
         // this thread sees the flag. Only the first of many posters pays for the system call.
@@ -163,7 +165,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
 
     func run() {
         threadNumber.store(pthread_self(), ordering: .sequentiallyConsistent)
-        let serial = asUnownedSerialExecutor()
+        let serial = serialExecutor.asUnownedSerialExecutor()
         let task = asUnownedTaskExecutor()
         // Unsafe only in the compiler's eyes: allocated here and used by this thread alone, which is also the isolation
         // of `dispatch`.
@@ -187,7 +189,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor {
             inbox.withLock { swap(&batch, &$0) }
             for work in batch {
                 switch work {
-                case .job(let job): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+                case .isolatedJob(let job): job.runSynchronously(on: serial)
+                case .preferringJob(let job): job.runSynchronously(on: task)
                 case .call(let body): LoopActor.assumeIsolated { body() }
                 }
             }

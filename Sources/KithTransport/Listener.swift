@@ -181,12 +181,13 @@ public final class Listener: DescriptorHandler, TurnHandler {
         connectionCount += 1
         connection.onDescriptorClosed = { [weak self] in self?.connectionEnded() }
         if handshaking.count >= options.handshakesMax, let oldest = handshaking.first {
+            handshaking.removeFirst()
             oldest.abort(
                 KithError(.timedOut, "\(oldest.remoteName) was slow in the handshake while too many others came"))
         }
         handshaking.append(connection)
-        connection.onReady = { [unowned self, unowned connection] _ in ready(connection) }
-        connection.onClose = { [unowned self, unowned connection] error in refused(connection, error) }
+        connection.onReady = { [weak self, unowned connection] _ in self?.ready(connection) }
+        connection.onClose = { [weak self, unowned connection] error in self?.refused(connection, error) }
         connection.begin(socket, isTCP: remote != nil)
     }
 

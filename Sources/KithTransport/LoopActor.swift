@@ -14,7 +14,9 @@ public actor LoopActor {
     public static let shared = LoopActor()
 
     /// The event loop itself.
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { EventLoop.shared.asUnownedSerialExecutor() }
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        EventLoop.shared.serialExecutor.asUnownedSerialExecutor()
+    }
 
     /// Runs `body` at once, as isolated code; traps when the caller is not on the loop's thread.
     ///
