@@ -38,7 +38,8 @@ let package = Package(
         .target(name: "Kith", dependencies: ["KithNode"]),
         .target(
             name: "KithCommands",
-            dependencies: ["KithDocuments", "KithNode", "KithTransport", "KithTrust", "KithWire", "CLinux"]),
+            dependencies: ["KithDocuments", "KithNode", "KithTransport", "KithTrust", "KithWire", "CLinux"],
+            exclude: ["DESIGN.md"]),
         .executableTarget(name: "KithCLI", dependencies: ["KithCommands"]),
 
         .executableTarget(

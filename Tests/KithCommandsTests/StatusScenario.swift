@@ -86,7 +86,11 @@ struct StatusScenario: Sendable, CustomTestStringConvertible {
         peers: [
             peer(
                 "laptop", "M4VT-90XC", "offline", send: "1", receive: "null", inSync: "null",
-                error: "\"connection refused by 192.168.1.34:4984\"")
+                problem: "\"connection refused by 192.168.1.34:4984\"",
+                error: "\"connection refused by 192.168.1.34:4984\""),
+            peer(
+                "tablet", "P3WE-8HJ2", "offline", send: "1", receive: "null",
+                problem: "\"the peer closed the link: 4001 the node is stopping\""),
         ])
     static let blocked = StatusScenario(
         "blocked",

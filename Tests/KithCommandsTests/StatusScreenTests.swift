@@ -67,7 +67,7 @@ struct StatusScreenTests {
         #expect(try sentence(.inSync) == "in sync with 2 peers")
         #expect(try sentence(.syncing) == "syncing with 2 peers")
         #expect(try sentence(.offline) == "in sync with 1 of 2 peers")
-        #expect(try sentence(.allOffline) == "its peer is not connected")
+        #expect(try sentence(.allOffline) == "none of its 2 peers is connected")
         #expect(try sentence(.conflicts) == "in sync with 1 peer; 2 documents in conflict")
         #expect(try sentence(.nearbyNodes) == "in sync with 1 peer; 1 device is waiting for you")
     }

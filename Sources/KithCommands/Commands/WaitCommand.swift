@@ -71,7 +71,7 @@ enum WaitCommand: Command {
             }
             return isDone || MonotonicClock.milliseconds >= deadline ? .enough : .more
         }
-        if !isDone, MonotonicClock.milliseconds < deadline { throw ConnectionFailure.wentAway() }
+        if !isDone, MonotonicClock.milliseconds < deadline { throw ConnectionFailure.ended() }
         return isDone
     }
 

@@ -27,6 +27,11 @@ enum ConnectionFailure {
             remedy: "Look whether it still runs: kith status")
     }
 
+    /// A feed came to its end, which only the end of the node brings.
+    static func ended() -> KithError {
+        KithError(.connectionLost, "the node has ended", remedy: "Start it again with: kith up")
+    }
+
     static func garbage(_ detail: String) -> KithError {
         KithError(
             .protocolViolation, "what answers on the node's socket does not speak HTTP as a Kith node does (\(detail))",

@@ -48,13 +48,18 @@ extension StatusReport {
         }
     }
 
+    /// The version alone: `1.3` of `TLSv1.3`.
+    private static func withoutPrefix(_ tls: String) -> String {
+        tls.utf8.starts(with: "TLSv".utf8) ? String(decoding: tls.utf8.dropFirst(4), as: UTF8.self) : tls
+    }
+
     private static func peer(_ value: JSONValue) -> Peer {
         Peer(
             name: value.text("name"), id: value.text("id"), fullID: value["fullID"]?.stringValue,
             state: PeerState(rawValue: value.text("state")) ?? .unknown, since: value.instant("since"),
             toSend: value.number("toSend"), toReceive: value.number("toReceive"),
             lastInSyncAt: value.instant("lastInSyncAt"), address: value["address"]?.stringValue,
-            tls: value["tls"]?.stringValue, problem: value["problem"]?.stringValue,
+            tls: value["tls"]?.stringValue.map(withoutPrefix), problem: value["problem"]?.stringValue,
             databases: value.items("databases").map {
                 SharedDatabase(
                     name: $0.text("name"), state: PeerState(rawValue: $0.text("state")) ?? .unknown,

@@ -132,7 +132,7 @@ struct StatusScreen {
                 TextTable.Cell(amount(peer.toSend, other: peer.toReceive, peer)),
                 TextTable.Cell(amount(peer.toReceive, other: peer.toSend, peer)), TextTable.Cell(last(peer)),
             ]
-            if let problem = peer.problem, !problem.isEmpty {
+            if let problem = peer.problem, Self.isCode(problem) {
                 row.append(TextTable.Cell(DisplayText.safe(problem), .yellow))
             }
             table.add(row)
@@ -203,14 +203,31 @@ struct StatusScreen {
                 lines.append("  Nothing is exchanged with \(name).")
             default: break
             }
-            for database in peer.databases {
-                guard let error = database.lastError, peer.state != .inSync else { continue }
-                let text = "\(DisplayText.safe(database.name)): \(DisplayText.safe(error))"
-                let when = database.lastErrorAt.map { " (\(moment.tell($0)))" } ?? ""
-                lines += DisplayText.wrapped(text + when, width: style.columns - 4).map { "    " + $0 }
-            }
+            if peer.state != .inSync { lines += reasons(peer) }
         }
         return lines
+    }
+
+    /// Why the peer is not in sync, each reason once.
+    private func reasons(_ peer: StatusReport.Peer) -> [String] {
+        var known: Set<[UInt8]> = []
+        var lines: [String] = []
+        for database in peer.databases {
+            guard let error = database.lastError, known.insert(Array(error.utf8)).inserted else { continue }
+            let isOfAll = peer.databases.allSatisfy { $0.lastError.map { DisplayText.same($0, error) } ?? false }
+            let subject = isOfAll ? "" : DisplayText.safe(database.name) + ": "
+            let when = database.lastErrorAt.map { " (\(moment.tell($0)))" } ?? ""
+            lines += DisplayText.wrapped(subject + DisplayText.safe(error) + when, width: style.columns - 4)
+        }
+        if let problem = peer.problem, !problem.isEmpty, !Self.isCode(problem), !known.contains(Array(problem.utf8)) {
+            lines += DisplayText.wrapped(DisplayText.safe(problem), width: style.columns - 4)
+        }
+        return lines.map { "    " + $0 }
+    }
+
+    /// Whether a problem is a word such as `key-changed`, which has room in the row, and not a sentence.
+    private static func isCode(_ problem: String) -> Bool {
+        !problem.isEmpty && problem.utf8.count <= 20 && !problem.utf8.contains(UInt8(ascii: " "))
     }
 
     private var conflicts: [String] {

@@ -39,11 +39,11 @@ final class StatusWatch {
         while Interruption.signal == 0 {
             do {
                 try follow { hasAnswered = true }
-                try gone(ConnectionFailure.wentAway())
+                try gone()
             } catch let error as KithError {
                 let isAbsent = [.noNode, .nodeUnreachable, .connectionLost].contains(error.code)
                 guard hasAnswered, isAbsent else { throw error }
-                try gone(error)
+                try gone()
             }
             if Interruption.signal == 0 { _ = poll(nil, 0, Int32(CommandLimits.reconnectMilliseconds)) }
         }
@@ -92,9 +92,10 @@ final class StatusWatch {
         try console.flush()
     }
 
-    private func gone(_ error: KithError) throws {
+    private func gone() throws {
         guard !isGone, Interruption.signal == 0 else { return }
         isGone = true
+        let error = ConnectionFailure.ended()
         last = nil
         rates = StatusRates()
         if view.isJSON {
