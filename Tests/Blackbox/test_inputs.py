@@ -79,8 +79,8 @@ class WithoutNode(NodeTestCase):
         mine.mkdir()
         os.chown(mine, 65534, 65534)
         self.assertEqual(self.as_nobody(program, mine / "home", "init", "--name", "anna").returncode, 0)
-        subprocess.run(["chown", "-R", "root:root", str(mine)], check=True)
-        subprocess.run(["chmod", "-R", "go+rX", str(mine)], check=True)
+        for folder, _, _ in os.walk(mine):
+            os.chmod(folder, 0o500)
         before = snapshot(mine)
         done = self.as_nobody(program, mine / "home", "up", "--port", "0", "--no-discovery")
         self.assertRefused(done, 22, str(mine / "home"))
@@ -336,8 +336,8 @@ class WithNode(NodeTestCase):
         self.assertEqual([d["name"] for d in status["databases"]], ["clinic"])
         for field in ("documents", "bytes", "sequence", "conflicts"):
             self.assertIsInstance(status["databases"][0][field], int)
-        for field in ("peers", "nearby", "problems"):
-            self.assertEqual(status[field], [])
+        self.assertEqual((status["peers"], status["nearby"]), ([], []))
+        self.assertEqual([p for p in status["problems"] if p["code"] != "discovery-off"], [])
 
     def test_status_text(self):
         """status for people is within 80 columns, and without colour when piped"""
