@@ -185,8 +185,10 @@ struct HTTPInput {
                 body = .fixed(left - piece.count)
                 return piece
             case .untilEnd:
-                let piece = takeBodyPiece(atMost: Int.max)
-                guard bodyBytes <= bodyBytesMax else { throw HTTPParseError(413, "the body is too large") }
+                // Everything up to the limit is handed on before the error, however the bytes were cut.
+                let left = max(0, bodyBytesMax - bodyBytes)
+                guard left > 0 || availableBytes == 0 else { throw HTTPParseError(413, "the body is too large") }
+                let piece = takeBodyPiece(atMost: left)
                 if piece.isEmpty, hasEnded { return nil }
                 return piece
             case .chunkSize:
