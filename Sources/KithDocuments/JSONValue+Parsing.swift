@@ -153,6 +153,8 @@ private struct CanonicalReader {
     }
 
     private mutating func number() -> JSONValue {
+        // A word that was cut off may have led beyond the end.
+        next = min(next, bytes.count)
         let start = next
         var isInteger = true
         scan: while next < bytes.count {

@@ -116,16 +116,17 @@ extension RevisionTree {
                 current = parent
                 return
             }
+            let isContradicted =
+                nodes[current].revision.generation32 == ancestor.generation32
+                || parent >= 0 && nodes[parent].revision.generation32 == ancestor.generation32
             let index = known ?? findOrAppend(ancestor, in: &nodes)
             if nodes[index].flags.contains(.leaf) {
                 nodes[index].flags.remove(.leaf)
                 formerLeaves.append(index)
                 hasChanged = true
             }
-            guard parent < 0 || nodes[parent].revision.generation32 < ancestor.generation32 else {
-                // Two claims for one generation: the first one stays in the chain.
-                return
-            }
+            // Two claims for one generation: the one that is in the chain stays.
+            guard !isContradicted else { return }
             nodes[current].parent = Int32(truncatingIfNeeded: index)
             hasChanged = true
             current = index
