@@ -34,6 +34,7 @@ final class Probe {
         connection.onClose = { [self] error in
             closeCount += 1
             self.error = error
+            onBytes = nil  // it may hold the probe
             changed()
         }
     }
