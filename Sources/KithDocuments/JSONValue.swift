@@ -121,9 +121,9 @@ extension JSONValue {
     }
 }
 
-// No nil literal: `value["x"] == nil` must ask whether the member is absent, not whether it is JSON's null.
+// Where an optional is expected, `nil` is still the optional's: `value["x"] = nil` removes, `value["x"] = .null` sets null.
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
-    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
 {
     /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
@@ -137,4 +137,6 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
     /// An object; the last of several members with one name counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(JSONObject(elements)) }
+    /// `null`.
+    public init(nilLiteral: ()) { self = .null }
 }

@@ -16,10 +16,10 @@ struct JSONValueTests {
         #expect(value["d"]?.doubleValue == 1.5)
         #expect(value["d"]?.int64Value == nil)
         #expect(value["l"]?[0]?.int64Value == 1)
-        #expect(value["l"]?[3] == nil)
+        #expect(value["l"]?[3]?.isNull == nil)
         #expect(value["o"]?["x"] == 1)
-        #expect(value["o"]?["y"] == nil)
-        #expect(value["i"]?["x"] == nil)
+        #expect(value["o"]?["y"]?.isNull == nil)
+        #expect(value["i"]?["x"]?.isNull == nil)
     }
 
     @Test("numbers keep their kind and every digit")
