@@ -16,6 +16,7 @@ struct BenchmarkMain {
     }
 
     private static func run(_ arguments: [String]) async throws {
+        setvbuf(kith_stdout(), nil, Int32(_IOLBF), 0)
         if arguments.first == "--node" { return try await NodeChild.run(Array(arguments.dropFirst())) }
         var count = 100_000
         var isJSON = false

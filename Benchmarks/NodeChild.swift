@@ -11,7 +11,6 @@ enum NodeChild {
     ///
     /// - Parameter arguments: the home's path and the node's name.
     static func run(_ arguments: [String]) async throws {
-        setvbuf(kith_stdout(), nil, Int32(_IOLBF), 0)
         let home = try NodeHome.create(at: arguments[0], name: arguments[1], port: 0)
         let name = try DatabaseName("readings")
         say(home.identity.nodeID.description)

@@ -7,6 +7,7 @@ import KithTrust
 public struct NodeStatus: Sendable {
     /// How well the node is.
     public enum Health: String, Sendable {
+        /// Nothing wants attention.
         case ok
         /// It runs, and something wants a person's attention.
         case attention
@@ -16,88 +17,147 @@ public struct NodeStatus: Sendable {
 
     /// What a peer is doing.
     public enum PeerState: String, Sendable {
-        case inSync, syncing, connecting, offline, blocked
+        /// Both sides have the same.
+        case inSync
+        /// Changes are on their way.
+        case syncing
+        /// A link is being made.
+        case connecting
+        /// There is no link.
+        case offline
+        /// Nothing is exchanged until a person decides.
+        case blocked
     }
 
     /// A database of the node.
     public struct DatabaseStatus: Sendable {
+        /// The name, for people.
         public var name: String
+        /// Live documents.
         public var documents: Int
+        /// Size on disk, in bytes.
         public var bytes: Int64
+        /// The last sequence.
         public var sequence: UInt64
+        /// Documents with more than one live leaf.
         public var conflicts: Int
     }
 
     /// One database, as replicated with one peer.
     public struct SharedDatabase: Sendable {
+        /// The name, for people.
         public var name: String
+        /// What is being done.
         public var state: PeerState
+        /// Changed documents that the other side has not acknowledged.
         public var toSend: Int?
+        /// The other side's changed documents that are not stored here.
         public var toReceive: Int?
+        /// Documents done of this round.
         public var completed: Int
+        /// Documents that this round began with.
         public var total: Int
+        /// Documents that one side refused, as far as remembered.
         public var refused: Int
+        /// What went wrong last, until it went well again.
         public var lastError: String?
+        /// When, in seconds since 1970.
         public var lastErrorAt: Int64?
+        /// When both sides last had the same, in seconds since 1970.
         public var lastInSyncAt: Int64?
     }
 
     /// A node that this one trusts.
     public struct PeerStatus: Sendable {
+        /// The name, for people.
         public var name: String
+        /// Who it is.
         public var id: NodeID
+        /// What is being done.
         public var state: PeerState
         /// Since when it is in this state.
         public var since: Int64?
+        /// Changed documents that the other side has not acknowledged.
         public var toSend: Int?
+        /// The other side's changed documents that are not stored here.
         public var toReceive: Int?
+        /// When both sides last had the same, in seconds since 1970.
         public var lastInSyncAt: Int64?
+        /// Where it is reached.
         public var address: String?
+        /// The TLS version of the link.
         public var tls: String?
+        /// Why it is not in sync.
         public var problem: String?
+        /// Each database, by name.
         public var databases: [SharedDatabase]
     }
 
     /// A node that was seen and is not trusted.
     public struct NearbyNode: Sendable {
+        /// The name, for people.
         public var name: String
+        /// Who it is.
         public var id: String
+        /// Where it is reached.
         public var address: String
     }
 
     /// Something that wants attention, with the command that helps.
     public struct Problem: Sendable {
+        /// What kind of problem; never reused for another.
         public var code: String
+        /// How bad it is.
         public var severity: Health
+        /// What or whom it concerns.
         public var subject: String
+        /// One sentence for people.
         public var text: String
+        /// What to type about it.
         public var command: String?
     }
 
     /// A document with more than one live leaf.
     public struct ConflictStatus: Sendable {
+        /// The database.
         public var database: String
+        /// Who it is.
         public var id: String
+        /// How many live leaves there are.
         public var versions: Int
     }
 
     /// Whether other nodes are looked for.
     public enum DiscoveryStatus: Sendable {
+        /// It looks, on these interfaces.
         case on(interfaces: [String])
+        /// It does not, and why.
         case off(reason: String, remedy: String?)
     }
 
+    /// The name, for people.
     public var name: String
+    /// Who it is.
     public var id: NodeID
+    /// The version of the program.
     public var version: String
+    /// When it was started, in seconds since 1970.
     public var startedAt: Int64
+    /// The addresses on which it listens.
     public var listening: [String]
+    /// The TCP port on which it listens.
     public var port: UInt16
+    /// Whether other nodes are looked for.
     public var discovery: DiscoveryStatus
+    /// Each database, by name.
     public var databases: [DatabaseStatus]
+    /// The trusted nodes, by name.
     public var peers: [PeerStatus]
+    /// Nodes that were seen and are not trusted.
     public var nearby: [NearbyNode]
+    /// Documents with more than one live leaf.
     public var conflicts: [ConflictStatus]
+    /// What wants attention.
     public var problems: [Problem]
 
     /// The worst of the problems.

@@ -5,6 +5,7 @@ public struct SeededGenerator: RandomNumberGenerator {
     /// Starts at a seed.
     public init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 0xD1B5_4A32_D192_ED03 }
 
+    /// The next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state

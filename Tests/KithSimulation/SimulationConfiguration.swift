@@ -16,16 +16,23 @@ public struct SimulationConfiguration: Sendable {
         case star
     }
 
+    /// Everything follows from it.
     public var seed: UInt64
+    /// How many nodes there are.
     public var nodeCount = 3
+    /// Which of them are linked.
     public var topology = Topology.mesh
     /// Documents that are written and edited; few of them make many conflicts.
     public var documentCount = 10
     /// Edits in all, spread over `busySeconds`.
     public var writeCount = 60
+    /// How long writes and faults go on, in simulated seconds.
     public var busySeconds = 20.0
+    /// How often a link is cut.
     public var partitionCount = 2
+    /// How often a node crashes.
     public var crashCount = 1
+    /// How often a disk is full for a while.
     public var diskFullCount = 0
     /// One-way delay of a frame, drawn anew for each; frames of one link stay in order, those of different links do not.
     public var delaySecondsMax = 0.05
@@ -33,9 +40,11 @@ public struct SimulationConfiguration: Sendable {
     public var storeSecondsMax = 0.02
     /// Frames on their way in one direction before the sender must wait.
     public var windowFrames = 16
+    /// The share of documents that need many frames.
     public var largeDocumentChance = 0.05
     /// How long after the last fault the mesh may take to converge.
     public var settleSeconds = 120.0
+    /// A fault built in on purpose; `nil` for an honest run.
     public var sabotage: Sabotage?
 
     /// A configuration with everything at its default.

@@ -1,0 +1,86 @@
+import KithDocuments
+import KithReplication
+import KithStore
+
+/// Two sessions over a pipe in one process, with real stores: everything that can move is moved at once.
+final class SessionPair {
+    let databases: [Database]
+    private(set) var sessions: [ReplicationSession] = []
+    private(set) var seconds = 0.0
+    /// Frames passed, in each direction.
+    private(set) var frames = [0, 0]
+
+    init(limits: ReplicationLimits = ReplicationLimits(), databases: [Database]? = nil) throws {
+        self.databases = try databases ?? [Self.database(), Self.database()]
+        try connect(limits: limits)
+    }
+
+    static func database() throws -> Database {
+        var options = DatabaseOptions()
+        options.writer = .caller
+        return try Database(path: ":memory:", name: DatabaseName("pair"), create: true, options: options)
+    }
+
+    var now: ReplicationInstant { ReplicationInstant(monotonicSeconds: seconds, wallSeconds: 1_800_000_000) }
+
+    /// Makes new sessions, as after a lost connection.
+    func connect(limits: ReplicationLimits = ReplicationLimits()) throws {
+        frames = [0, 0]
+        sessions = [ReplicationRole.active, .passive].map { role in
+            ReplicationSession(
+                ReplicationConfiguration(
+                    role: role, checkpointName: "cp-pair", progressName: "progress/other", peerIsKith: true,
+                    limits: limits))
+        }
+        for (session, database) in zip(sessions, databases) {
+            session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
+        }
+    }
+
+    /// Moves frames and store requests until nothing moves.
+    func run(stoppingAfterFrames limit: Int = .max) throws {
+        var moved = true
+        while moved {
+            moved = false
+            for index in 0..<2 {
+                for pending in sessions[index].takeStoreRequests() {
+                    moved = true
+                    let result = StoreExecutor(database: databases[index]).performNow(pending.request)
+                    sessions[index].complete(pending.token, result, now: now)
+                    sessions[index].databaseChanged(
+                        lastSequence: try databases[index].read { try $0.lastSequence }, now: now)
+                }
+                var frame: [UInt8] = []
+                while frames[0] + frames[1] < limit, sessions[index].appendNextFrame(to: &frame) {
+                    moved = true
+                    frames[index] += 1
+                    frame.withUnsafeBytes { sessions[1 - index].receive(frame: $0, now: now) }
+                    frame.removeAll()
+                }
+            }
+        }
+    }
+
+    /// Lets time pass, then moves what that brings.
+    func pass(seconds more: Double) throws {
+        seconds += more
+        for session in sessions { session.tick(now: now) }
+        try run()
+    }
+
+    @discardableResult
+    func put(_ index: Int, _ id: String, _ body: String, parent: RevisionID? = nil, isDeleted: Bool = false) throws
+        -> RevisionID
+    {
+        let id = try DocumentID(id)
+        let written = try databases[index].writeBlocking { transaction in
+            try transaction.put(id, body: Array(body.utf8), parent: parent, isDeleted: isDeleted).revision
+        }
+        if !sessions.isEmpty {
+            sessions[index].databaseChanged(lastSequence: try databases[index].read { try $0.lastSequence }, now: now)
+        }
+        return written
+    }
+
+    func digests() throws -> [DatabaseDigest] { try databases.map { try $0.read { try $0.digest() } } }
+}
