@@ -23,19 +23,21 @@ let package = Package(
         .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
 
         .target(name: "KithDocuments"),
-        .target(name: "KithStore", dependencies: ["KithDocuments", "CSQLite", "COpenSSL", "CLinux"]),
-        .target(name: "KithWire", dependencies: ["KithDocuments", "CZlib", "COpenSSL"]),
+        .target(
+            name: "KithStore", dependencies: ["KithDocuments", "CSQLite", "COpenSSL", "CLinux"], exclude: ["DESIGN.md"]),
+        .target(name: "KithWire", dependencies: ["KithDocuments", "CZlib", "COpenSSL"], exclude: ["DESIGN.md"]),
         .target(name: "KithTransport", dependencies: ["KithDocuments", "KithWire", "COpenSSL", "CLinux"]),
-        .target(name: "KithTrust", dependencies: ["KithDocuments", "COpenSSL", "CLinux"]),
-        .target(name: "KithDiscovery", dependencies: ["KithDocuments", "CAvahi"]),
-        .target(name: "KithReplication", dependencies: ["KithDocuments", "KithStore", "KithWire"]),
+        .target(name: "KithTrust", dependencies: ["KithDocuments", "COpenSSL", "CLinux"], exclude: ["DESIGN.md"]),
+        .target(name: "KithDiscovery", dependencies: ["KithDocuments", "CAvahi"], exclude: ["DESIGN.md"]),
+        .target(
+            name: "KithReplication", dependencies: ["KithDocuments", "KithStore", "KithWire"], exclude: ["DESIGN.md"]),
         .target(
             name: "KithNode",
             dependencies: [
                 "KithDocuments", "KithStore", "KithWire", "KithTransport", "KithTrust", "KithDiscovery",
                 "KithReplication", "CLinux",
             ]),
-        .target(name: "Kith", dependencies: ["KithNode"]),
+        .target(name: "Kith", dependencies: ["KithDocuments", "KithStore", "KithTrust", "KithNode"]),
         .target(
             name: "KithCommands",
             dependencies: ["KithDocuments", "KithNode", "KithTransport", "KithTrust", "KithWire", "CLinux"],
@@ -63,8 +65,10 @@ let package = Package(
             name: "KithDiscoveryProbe", dependencies: ["KithDiscovery"], path: "Tests/KithDiscoveryProbe"),
         .testTarget(name: "KithDiscoveryTests", dependencies: ["KithDiscovery", "KithDiscoveryProbe"]),
         .testTarget(name: "KithReplicationTests", dependencies: ["KithReplication", "KithSimulation"]),
-        .testTarget(name: "KithNodeTests", dependencies: ["KithNode", "Kith"]),
         .testTarget(name: "KithCommandsTests", dependencies: ["KithCommands", "KithTrust"], exclude: ["Golden"]),
+        .testTarget(
+            name: "KithNodeTests",
+            dependencies: ["KithNode", "Kith", "KithDocuments", "KithStore", "KithTransport", "KithTrust"]),
         .testTarget(name: "KithSimulationTests", dependencies: ["KithSimulation"]),
     ]
         + (wantsFuzzers

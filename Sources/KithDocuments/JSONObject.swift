@@ -25,7 +25,8 @@ public struct JSONObject: Sendable {
     public subscript(name: String) -> JSONValue? {
         get {
             let (place, isThere) = find(name)
-            return isThere ? members[place].value : nil
+            guard isThere else { return nil }
+            return members[place].value
         }
         set {
             let (place, isThere) = find(name)

@@ -32,7 +32,7 @@ struct AddressBook {
     func candidates(for id: NodeID) -> [SocketAddress] {
         var result: [SocketAddress] = []
         if let good = lastGood[id] { result.append(good) }
-        for address in discovered[id.compactShort] ?? [] where !result.contains(address) { result.append(address) }
+        for address in discovered[id.short] ?? [] where !result.contains(address) { result.append(address) }
         for address in configured where owners[address].map({ $0 == id }) ?? true {
             if !result.contains(address) { result.append(address) }
         }

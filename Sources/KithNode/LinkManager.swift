@@ -83,7 +83,7 @@ final class LinkManager {
     /// Discovery saw a node: its addresses are good now.
     func discovered(shortID: String, addresses found: [SocketAddress]) {
         addresses.add(found, shortID: shortID)
-        for slot in slots.values where slot.key.peer.compactShort == shortID && slot.link == nil && slot.dial == nil {
+        for slot in slots.values where slot.key.peer.short == shortID && slot.link == nil && slot.dial == nil {
             slot.backoff.reset()
             schedule(slot, afterSeconds: firstWait(slot.key.peer))
         }

@@ -9,9 +9,6 @@ struct NearbyNodes {
         var address: String
         /// Where it is seen.
         var places: Set<String>
-
-        /// The ID as people read it.
-        var displayID: String { shortID.count == 8 ? "\(shortID.prefix(4))-\(shortID.suffix(4))" : shortID }
     }
 
     private var entries: [Entry] = []
@@ -25,6 +22,7 @@ struct NearbyNodes {
     /// - Returns: whether it was not there before.
     mutating func found(_ node: DiscoveredNode, address: String) -> Bool {
         let shortID = node.shortID
+        guard !shortID.isEmpty else { return false }
         let place = Self.place(node.instanceName, node.interface)
         if let index = entries.firstIndex(where: { $0.shortID == shortID }) {
             entries[index].name = node.instanceName

@@ -57,12 +57,12 @@ extension Node {
                 NodeStatus.Problem(
                     code: "discovery-off", severity: .attention, subject: "discovery", text: reason, command: remedy))
         }
-        let trusted = Set(home.peerBook.peers.map(\.id.compactShort))
+        let trusted = Set(home.peerBook.peers.map(\.id.short))
         return NodeStatus(
             name: name, id: home.identity.nodeID, version: Node.version, startedAt: startedSeconds,
             listening: listening, port: port, discovery: discoveryStatus, databases: databases, peers: peers,
             nearby: nearby.all.filter { !trusted.contains($0.shortID) }.map {
-                NodeStatus.NearbyNode(name: $0.name, id: $0.displayID, address: $0.address)
+                NodeStatus.NearbyNode(name: $0.name, id: $0.shortID, address: $0.address)
             }, conflicts: conflicts, problems: problems)
     }
 }

@@ -218,7 +218,7 @@ public final class Node {
                 .badRequest, "that is this node's own ID",
                 remedy: "Type the ID that kith id prints on the other machine")
         }
-        let name = name ?? nearby.name(shortID: id.compactShort) ?? id.short
+        let name = name ?? nearby.name(shortID: id.short) ?? id.short
         let peer = try home.peerBook.add(id, name: name)
         log("\(peer.name)  \(id.short)  is trusted now")
         links.refresh()
@@ -245,7 +245,7 @@ public final class Node {
         }
         let discovery = Discovery(
             advertisement: ServiceAdvertisement(
-                name: name, port: port, nodeShortID: home.identity.nodeID.compactShort)
+                name: name, port: port, nodeShortID: home.identity.nodeID.short)
         ) { [weak self] event in
             EventLoop.shared.post { self?.discovered(event) }
         }

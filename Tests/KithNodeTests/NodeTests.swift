@@ -1,0 +1,160 @@
+import Kith
+import KithDocuments
+import KithTransport
+import KithStore
+import Testing
+
+@testable import KithNode
+
+@Suite("Nodes in one process, over loopback TLS")
+@LoopActor
+struct NodeTests {
+    /// A node on a home of its own, without discovery.
+    @LoopActor
+    final class Running {
+        let folder = TemporaryHome()
+        let home: NodeHome
+        let node: Node
+        let lines: LineLog
+
+        init(_ name: String, peers: [String] = [], trusting: [NodeID] = [], home: NodeHome? = nil) async throws {
+            self.home = try home ?? NodeHome.create(at: folder.path + "/home", name: name, port: 0)
+            for (index, id) in trusting.enumerated() { try self.home.peerBook.add(id, name: "peer-\(index)") }
+            let lines = LineLog()
+            self.lines = lines
+            var options = NodeOptions()
+            options.discovers = false
+            options.listen = "127.0.0.1"
+            options.peers = peers
+            options.log = { lines.add($0) }
+            node = try await Node.start(home: self.home, options: options)
+        }
+
+        var id: NodeID { home.identity.nodeID }
+
+        /// Waits until status shows what is wanted.
+        func until(_ condition: @LoopActor (NodeStatus) -> Bool) async {
+            while true {
+                let version = node.statusVersion
+                if condition(await node.status()) { return }
+                await node.waitForStatus(after: version)
+            }
+        }
+    }
+
+    private func put(_ node: Running, _ id: String, _ body: String) async throws {
+        let database = try await node.node.database(DatabaseName("clinic"))
+        let id = try DocumentID(id)
+        try await database.write { transaction in _ = try transaction.put(id, body: Array(body.utf8), parent: nil) }
+    }
+
+    private func digest(_ node: Running) async throws -> DatabaseDigest {
+        try await node.node.database(DatabaseName("clinic")).read { try $0.digest() }
+    }
+
+    @Test("that trust each other replicate a database of the same name, both ways", .timeLimit(.minutes(2)))
+    func replicate() async throws {
+        let name = try DatabaseName("clinic")
+        let a = try await Running("a")
+        let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
+        try await a.node.trust(b.id, name: "b")
+        try await a.node.createDatabase(name)
+        try await put(a, "from-a", "{\"n\":1}")
+        try await b.node.createDatabase(name)
+        try await put(b, "from-b", "{\"n\":2}")
+        await a.until { $0.databases.first?.documents == 2 && $0.peers.first?.state == .inSync }
+        await b.until { $0.databases.first?.documents == 2 && $0.peers.first?.state == .inSync }
+        #expect(try await digest(a) == digest(b))
+        await b.node.stop()
+        await a.node.stop()
+    }
+
+    @Test("that were not introduced exchange nothing, and say why", .timeLimit(.minutes(2)))
+    func strangers() async throws {
+        let name = try DatabaseName("clinic")
+        let a = try await Running("a")
+        let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
+        try await a.node.createDatabase(name)
+        try await put(a, "secret", "{}")
+        try await b.node.createDatabase(name)
+        await b.until { $0.peers.first?.databases.first?.lastError != nil }
+        let status = await b.node.status()
+        #expect(status.peers.first?.state == .offline)
+        #expect(status.peers.first?.toReceive == nil)
+        #expect(status.databases.first?.documents == 0)
+        #expect(status.peers.first?.problem?.contains("trust") == true)
+        await a.lines.until { $0.contains("refused") }
+        await b.node.stop()
+        await a.node.stop()
+    }
+
+    @Test("no longer trusted is cut off at once", .timeLimit(.minutes(2)))
+    func untrust() async throws {
+        let name = try DatabaseName("clinic")
+        let a = try await Running("a")
+        let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
+        try await a.node.trust(b.id, name: "b")
+        for node in [a, b] { try await node.node.createDatabase(name) }
+        await a.until { $0.peers.first?.state == .inSync }
+        try await a.node.untrust(b.id)
+        #expect(await a.node.status().peers.isEmpty)
+        await b.until { $0.peers.first?.state == .offline }
+        try await put(a, "after", "{}")
+        await b.until { $0.peers.first?.problem?.contains("trust") == true }
+        #expect(try await digest(b).documents == 0)
+        await b.node.stop()
+        await a.node.stop()
+    }
+
+    @Test("keep one link for a pair, also when each has the other's address", .timeLimit(.minutes(2)))
+    func oneLink() async throws {
+        let name = try DatabaseName("clinic")
+        let first = try await Running("a")
+        let b = try await Running("b", peers: ["127.0.0.1:\(first.node.port)"], trusting: [first.id])
+        let home = first.home
+        let port = first.node.port
+        await first.node.stop()
+        var options = NodeOptions()
+        options.discovers = false
+        options.listen = "127.0.0.1"
+        options.port = port
+        options.peers = ["127.0.0.1:\(b.node.port)"]
+        try home.peerBook.add(b.id, name: "b")
+        let a = try await Node.start(home: home, options: options)
+        try await a.createDatabase(name)
+        try await b.node.createDatabase(name)
+        await b.until { $0.peers.first?.state == .inSync }
+        // Longer than either side would take to dial.
+        try await put(b, "x", "{}")
+        await b.until { $0.peers.first?.state == .inSync && $0.peers.first?.toSend == 0 }
+        let links = await b.node.links.slots(of: home.identity.nodeID).compactMap { $0.link }
+        #expect(links.count == 1)
+        await b.node.stop()
+        await a.stop()
+    }
+
+    @Test("on one home: the second is refused and nothing is left of it", .timeLimit(.minutes(2)))
+    func secondNode() async throws {
+        let a = try await Running("a")
+        await #expect { _ = try await Node.start(home: a.home) } throws: { ErrorCode.alreadyRunning ~= $0 }
+        await a.node.stop()
+        var options = NodeOptions()
+        options.discovers = false
+        options.listen = "127.0.0.1"
+        let again = try await Node.start(home: a.home, options: options)
+        await again.stop()
+    }
+
+    @Test("whose port is taken say so and free the home", .timeLimit(.minutes(2)))
+    func busyPort() async throws {
+        let a = try await Running("a")
+        let folder = TemporaryHome()
+        let home = try NodeHome.create(at: folder.path + "/home", name: "b", port: a.node.port)
+        var options = NodeOptions()
+        options.discovers = false
+        options.listen = "127.0.0.1"
+        await #expect { _ = try await Node.start(home: home, options: options) } throws: { ErrorCode.portBusy ~= $0 }
+        _ = try home.lock()
+        await a.node.stop()
+    }
+}
