@@ -22,11 +22,13 @@ let package = Package(
         // Without pkgConfig: Avahi's .pc file has a flag that the package manager rejects.
         .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
 
-        .target(name: "KithDocuments"),
+        .target(name: "KithDocuments", exclude: ["DESIGN.md"]),
         .target(
             name: "KithStore", dependencies: ["KithDocuments", "CSQLite", "COpenSSL", "CLinux"], exclude: ["DESIGN.md"]),
         .target(name: "KithWire", dependencies: ["KithDocuments", "CZlib", "COpenSSL"], exclude: ["DESIGN.md"]),
-        .target(name: "KithTransport", dependencies: ["KithDocuments", "KithWire", "COpenSSL", "CLinux"]),
+        .target(
+            name: "KithTransport", dependencies: ["KithDocuments", "KithWire", "COpenSSL", "CLinux"],
+            exclude: ["DESIGN.md"]),
         .target(name: "KithTrust", dependencies: ["KithDocuments", "COpenSSL", "CLinux"], exclude: ["DESIGN.md"]),
         .target(name: "KithDiscovery", dependencies: ["KithDocuments", "CAvahi"], exclude: ["DESIGN.md"]),
         .target(

@@ -242,6 +242,7 @@ final class LinkManager {
         guard slot.link === link else { return }
         if link.status.state == .idle { slot.lastInSyncSeconds = link.lastHeardWallSeconds }
         slot.link = nil
+        slot.sentThrough = max(slot.sentThrough, link.status.sentThrough)
         slot.sinceSeconds = WallClock.seconds
         slot.noteError(reason)
         log("\(name(slot.key.peer))  \(slot.key.database)  link ended: \(reason)")
@@ -258,10 +259,12 @@ final class LinkManager {
         slot.isCounting = true
         let name = PeerLink.progressName(slot.key.peer)
         let sequence = database.lastSequence
+        // What the last link knew may be newer than what was saved.
+        let acknowledged = slot.sentThrough
         Task { @LoopActor in
             let answer = try? await database.read { snapshot -> (PeerProgress?, Int) in
                 let progress = try snapshot.localDocument(name).flatMap(PeerProgress.init(parsing:))
-                return (progress, try snapshot.pendingCount(since: progress?.sentThrough ?? 0))
+                return (progress, try snapshot.pendingCount(since: max(acknowledged, progress?.sentThrough ?? 0)))
             }
             slot.isCounting = false
             guard let (progress, waiting) = answer else { return }

@@ -15,6 +15,8 @@ final class LinkSlot {
     var lastError: String?
     var lastErrorSeconds: Int64?
     var lastInSyncSeconds: Int64?
+    /// Every change up to this sequence is at the peer, as the last link knew.
+    var sentThrough: UInt64 = 0
     /// What waits for the peer while there is no link.
     var waiting: Int?
     var isCounting = false

@@ -52,7 +52,8 @@ extension Node {
                         text: "\(database.refused) documents of \(database.name) were refused", command: nil))
             }
         }
-        if case .off(let reason, let remedy) = discoveryStatus {
+        // What was switched off on purpose is no problem.
+        if discovers, case .off(let reason, let remedy) = discoveryStatus {
             problems.append(
                 NodeStatus.Problem(
                     code: "discovery-off", severity: .attention, subject: "discovery", text: reason, command: remedy))

@@ -45,6 +45,7 @@ public final class Node {
     /// Counts what status shows; a reader that has seen this number has seen everything.
     private(set) var statusVersion: UInt64 = 0
     private(set) var isStopping = false
+    private var hasStarted = false
 
     private init(home: NodeHome, options: NodeOptions, lock: HomeLock) throws(KithError) {
         self.home = home
@@ -107,6 +108,7 @@ public final class Node {
         log(
             "\(name)  \(home.identity.nodeID.short)  listening on port \(port), \(registry.all.count) databases, \(home.peerBook.peers.count) peers"
         )
+        hasStarted = true
         links.refresh()
         discover()
         statusChanged()
@@ -127,7 +129,7 @@ public final class Node {
         links.stop()
         await administration?.stop()
         await registry.closeAll()
-        log("\(name)  stopped")
+        if hasStarted { log("\(name)  stopped") }
     }
 
     // MARK: Databases
@@ -237,6 +239,9 @@ public final class Node {
     }
 
     // MARK: Discovery
+
+    /// Whether other nodes are wanted to be looked for.
+    var discovers: Bool { options.discovers }
 
     private func discover() {
         guard options.discovers else {

@@ -31,6 +31,7 @@ final class PeerLink {
     private var lastPingSeconds = -Double.infinity
     private var heartbeat: LoopTimer?
     private var tick: LoopTimer?
+    private var tickSeconds = 0.0
     private var isReadingPaused = false
     private var isEnded = false
     private var output: [UInt8] = []
@@ -195,8 +196,9 @@ final class PeerLink {
             tick = nil
             return
         }
-        // One timer is enough: it looks again when it comes too early.
-        guard tick == nil else { return }
+        guard tick == nil || deadline < tickSeconds else { return }
+        tick?.cancel()
+        tickSeconds = deadline
         tick = EventLoop.shared.schedule(afterSeconds: max(0.01, deadline - Self.monotonicSeconds)) { [weak self] in
             guard let self, !isEnded else { return }
             tick = nil

@@ -8,6 +8,8 @@ struct RESTDocument: Sendable {
     var id: DocumentID?
     var revision: RevisionID?
     var isDeleted = false
+    /// The ancestors of the revision, newest first, when they were told (`_revisions`).
+    var history: [RevisionID] = []
     /// The canonical body without the reserved names.
     var body: [UInt8]
 
@@ -19,6 +21,7 @@ struct RESTDocument: Sendable {
         id = parts.id
         revision = parts.revision
         isDeleted = parts.isDeleted
+        history = parts.history ?? []
         body = parts.body
     }
 

@@ -65,9 +65,8 @@ extension RESTRouter {
         guard let items = value["docs"]?.arrayValue else {
             throw KithError(.badRequest, "the body must be {\"docs\": [...]}")
         }
-        if let newEdits = value["new_edits"], newEdits != .bool(true) {
-            throw KithError(.notImplemented, "new_edits=false is not served yet")
-        }
+        // With new_edits=false revisions are kept as they come, as a replicator sends them.
+        let keepsRevisions = value["new_edits"]?.boolValue == false
         let documents = items.map { item in Result { try RESTDocument(item) } }
         let answers = try await database.write { transaction in
             documents.map { document -> JSONValue in
@@ -76,6 +75,18 @@ extension RESTRouter {
                     let document = try document.get()
                     let id = try document.id ?? DocumentID(RESTDocument.newID())
                     name = id.text
+                    if keepsRevisions {
+                        guard let revision = document.revision else {
+                            throw KithError(.badDocument, "a document that keeps its revision needs _rev")
+                        }
+                        _ = try transaction.insert(
+                            IncomingRevision(
+                                id: id, revision: revision, history: document.history, isDeleted: document.isDeleted,
+                                body: document.body))
+                        return JSONValue(object: [
+                            ("ok", true), ("id", .string(name)), ("rev", .string(revision.description)),
+                        ])
+                    }
                     let written = try transaction.put(
                         id, body: document.body, parent: document.revision, isDeleted: document.isDeleted)
                     return JSONValue(object: [

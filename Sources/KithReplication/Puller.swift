@@ -140,18 +140,22 @@ final class Puller {
         do {
             incoming = try RevisionMessage.parse(message, limits: limits)
         } catch {
-            session.refused(
-                id: message.properties["id"] ?? "", revision: message.properties["rev"] ?? "", by: .here,
-                code: error.code.httpStatus, reason: error.message)
-            session.replyError(error, to: message)
-            if let name = RevisionMessage.name(message) { finish(awaited.removeValue(forKey: name) ?? []) }
-            return
+            return refuseRevision(message, error)
         }
         let name = RevisionName(id: incoming.id, revision: incoming.revision)
         let tickets = awaited.removeValue(forKey: name) ?? []
         incomingBytes += incoming.body.count
         self.incoming.append(Incoming(revision: incoming, message: message, tickets: tickets))
         insert()
+    }
+
+    /// A revision that cannot be taken as it came: its sender is told, and nothing waits for it any more.
+    func refuseRevision(_ message: BLIPMessage, _ error: KithError) {
+        session.refused(
+            id: message.properties["id"] ?? "", revision: message.properties["rev"] ?? "", by: .here,
+            code: error.code.httpStatus, reason: error.message)
+        session.replyError(error, to: message)
+        if let name = RevisionMessage.name(message) { finish(awaited.removeValue(forKey: name) ?? []) }
     }
 
     func receiveNoRevision(_ message: BLIPMessage) {

@@ -212,6 +212,11 @@ public final class ReplicationSession {
     // MARK: Requests of the peer
 
     private func handle(_ message: BLIPMessage) {
+        if message.droppedBodyBytes > 0 {
+            let error = KithError(.tooLarge, "the message has \(message.droppedBodyBytes) bytes, more than are taken")
+            if message.properties["Profile"] == "rev" { puller?.refuseRevision(message, error) } else { replyError(error, to: message) }
+            return
+        }
         switch message.properties["Profile"] {
         case "changes":
             guard let puller else { return replyError(domain: "HTTP", code: 503, "not ready", to: message) }

@@ -95,7 +95,7 @@ public final class PeerBook: Sendable {
                     .badName, "\(found.count) peers have an ID that begins so", remedy: "Give the name or the whole ID")
             }
         }
-        throw KithError(.notFound, "there is no such peer", remedy: "'kith peers' lists them")
+        throw KithError(.notFound, "there is no such peer", remedy: "See who is trusted with kith status")
     }
 
     /// Trusts a node from now on, or changes the name and addresses of one that is trusted already (its `trustedAt`
@@ -182,7 +182,7 @@ public final class PeerBook: Sendable {
     }
 
     private static func noPeer(_ id: NodeID) -> KithError {
-        KithError(.notFound, "\(id.short) is not a peer", remedy: "'kith peers' lists them")
+        KithError(.notFound, "\(id.short) is not a peer", remedy: "See who is trusted with kith status")
     }
 
     /// The wall clock in ISO 8601, UTC, to the second.

@@ -17,7 +17,7 @@ enum StoppedScreen {
         return [
             "schemaVersion": 1,
             "node": [
-                "name": nil, "id": nil, "version": nil, "state": .string(state), "health": "error", "startedAt": nil,
+                "name": .null, "id": .null, "version": .null, "state": .string(state), "health": "error", "startedAt": .null,
                 "listening": [],
             ],
             "databases": [], "peers": [], "nearby": [], "conflicts": [],
