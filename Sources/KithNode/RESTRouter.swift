@@ -114,7 +114,10 @@ final class RESTRouter {
             let peer = try node.home.peerBook.find(text)
             if request.method == "GET" { return exchange.respond(HTTPAnswer(200, Self.json(peer))) }
             try node.untrust(peer.id)
-            exchange.respond(HTTPAnswer(200, JSONValue(object: [
+            exchange.respond(
+                HTTPAnswer(
+                    200,
+                    JSONValue(object: [
                         ("ok", true), ("id", .string(peer.id.description)), ("short", .string(peer.id.short)),
                         ("name", .string(peer.name)),
                     ])))

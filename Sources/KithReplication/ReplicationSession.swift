@@ -214,7 +214,11 @@ public final class ReplicationSession {
     private func handle(_ message: BLIPMessage) {
         if message.droppedBodyBytes > 0 {
             let error = KithError(.tooLarge, "the message has \(message.droppedBodyBytes) bytes, more than are taken")
-            if message.properties["Profile"] == "rev" { puller?.refuseRevision(message, error) } else { replyError(error, to: message) }
+            if message.properties["Profile"] == "rev" {
+                puller?.refuseRevision(message, error)
+            } else {
+                replyError(error, to: message)
+            }
             return
         }
         switch message.properties["Profile"] {

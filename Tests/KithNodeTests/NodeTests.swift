@@ -43,13 +43,13 @@ struct NodeTests {
     }
 
     private func put(_ node: Running, _ id: String, _ body: String) async throws {
-        let database = try await node.node.database(DatabaseName("clinic"))
+        let database = try node.node.database(DatabaseName("clinic"))
         let id = try DocumentID(id)
         try await database.write { transaction in _ = try transaction.put(id, body: Array(body.utf8), parent: nil) }
     }
 
     private func digest(_ node: Running) async throws -> DatabaseDigest {
-        try await node.node.database(DatabaseName("clinic")).read { try $0.digest() }
+        try node.node.database(DatabaseName("clinic")).read { try $0.digest() }
     }
 
     @Test("that trust each other replicate a database of the same name, both ways", .timeLimit(.minutes(2)))
@@ -57,7 +57,7 @@ struct NodeTests {
         let name = try DatabaseName("clinic")
         let a = try await Running("a")
         let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
-        try await a.node.trust(b.id, name: "b")
+        try a.node.trust(b.id, name: "b")
         try await a.node.createDatabase(name)
         try await put(a, "from-a", "{\"n\":1}")
         try await b.node.createDatabase(name)
@@ -93,10 +93,10 @@ struct NodeTests {
         let name = try DatabaseName("clinic")
         let a = try await Running("a")
         let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
-        try await a.node.trust(b.id, name: "b")
+        try a.node.trust(b.id, name: "b")
         for node in [a, b] { try await node.node.createDatabase(name) }
         await a.until { $0.peers.first?.state == .inSync }
-        try await a.node.untrust(b.id)
+        try a.node.untrust(b.id)
         #expect(await a.node.status().peers.isEmpty)
         await b.until { $0.peers.first?.state == .offline }
         try await put(a, "after", "{}")
@@ -127,7 +127,7 @@ struct NodeTests {
         // Longer than either side would take to dial.
         try await put(b, "x", "{}")
         await b.until { $0.peers.first?.state == .inSync && $0.peers.first?.toSend == 0 }
-        let links = await b.node.links.slots(of: home.identity.nodeID).compactMap { $0.link }
+        let links = b.node.links.slots(of: home.identity.nodeID).compactMap { $0.link }
         #expect(links.count == 1)
         await b.node.stop()
         await a.stop()
