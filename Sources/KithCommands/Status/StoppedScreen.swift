@@ -17,7 +17,8 @@ enum StoppedScreen {
         return [
             "schemaVersion": 1,
             "node": [
-                "name": .null, "id": .null, "version": .null, "state": .string(state), "health": "error", "startedAt": .null,
+                "name": .null, "id": .null, "version": .null, "state": .string(state), "health": "error",
+                "startedAt": .null,
                 "listening": [],
             ],
             "databases": [], "peers": [], "nearby": [], "conflicts": [],
