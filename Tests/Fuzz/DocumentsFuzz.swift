@@ -51,7 +51,8 @@ func fuzzRevisionTree(_ bytes: UnsafeRawBufferPointer) {
             let outcome = try tree.insert(newest, history: history, isDeleted: head & 128 != 0)
             precondition((outcome == .alreadyPresent) == (tree == before), "the outcome does not tell what happened")
             precondition(tree.contains(newest) && history.allSatisfy { tree.contains($0) && !tree.isLeaf($0) })
-            precondition(try tree.insert(newest, history: history) == .alreadyPresent, "inserted twice")
+            let again = try tree.insert(newest, history: history)
+            precondition(again == .alreadyPresent, "inserted twice")
         } catch {
             precondition(tree == before, "a refused insertion changed the tree")
         }
