@@ -30,7 +30,8 @@ public final class Node {
     let links: LinkManager
     let log: NodeLog
     let startedSeconds = WallClock.seconds
-    private let lock: HomeLock
+    /// Held until the node has stopped, also when somebody still holds the node itself.
+    private var lock: HomeLock?
     private let options: NodeOptions
     private var listener: Listener?
     private var administration: AdministrationServer?
@@ -129,6 +130,7 @@ public final class Node {
         links.stop()
         await administration?.stop()
         await registry.closeAll()
+        lock = nil
         if hasStarted { log("\(name)  stopped") }
     }
 
