@@ -207,6 +207,8 @@ end_holder() { # NAME
   local pid
   pid=$(cat "$LAN_DIR/$1/pid" 2>/dev/null) || return 0
   kill -9 "$pid" 2>/dev/null || true
+  # An nsenter whose command was stopped has stopped itself, and would never reap it.
+  pkill -CONT -f "^nsenter -t $pid " 2>/dev/null || true
   while [[ -e /proc/$pid ]]; do sleep 0.01; done
 }
 

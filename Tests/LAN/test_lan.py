@@ -114,7 +114,7 @@ class OnLan(LanTestCase):
         off = wait_for("discovery to be off", lambda: (d := a.status()["node"]["discovery"])["state"] == "off" and d)
         self.assertTrue(off["reason"])
         self.assertTrue(off["remedy"])
-        self.assertIn("discovery", a.check("status"))
+        self.assertIn("discovery off", a.check("status").lower())
         self.lan("avahi", 1, "start")
         wait_for("discovery to be on again", lambda: a.status()["node"]["discovery"]["state"] == "on")
         b = self.node_on(2)

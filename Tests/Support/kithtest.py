@@ -193,6 +193,9 @@ class Node(Home):
 
     def signal(self, number):
         os.kill(self.pid, number)
+        if number == signal.SIGCONT and self.prefix:
+            # An nsenter whose command is stopped stops itself as well.
+            os.kill(self.process.pid, number)
 
     def wait(self, seconds=DEADLINE_SECONDS):
         """The exit code once the node has ended."""
