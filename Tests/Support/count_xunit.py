@@ -2,18 +2,18 @@
 """Prints "passed failed skipped" of the tests in the xunit files of `swift test --xunit-output`."""
 
 import sys
-import xml.etree.ElementTree as xml
 from pathlib import Path
 
 passed = failed = skipped = 0
 for path in map(Path, sys.argv[1:]):
     if not path.exists():
         continue
-    for case in xml.parse(path).iter("testcase"):
-        # The counts in the file's head are of issues, of which one test can have many.
-        if case.find("failure") is not None or case.find("error") is not None:
+    # Cut up as text and not as XML: a name or a message may have characters that XML does not allow. The counts in
+    # the file's head are of issues, of which one test can have many.
+    for case in path.read_text(errors="replace").split("<testcase ")[1:]:
+        if "<failure" in case or "<error" in case:
             failed += 1
-        elif case.find("skipped") is not None:
+        elif "<skipped" in case:
             skipped += 1
         else:
             passed += 1
