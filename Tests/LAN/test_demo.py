@@ -69,7 +69,6 @@ class Demo(NodeTestCase):
 
 
 class OrdinaryUser(LanTestCase):
-    @unittest.skipUnless(LONG, "only with --long")
     def test_host(self):
         """an ordinary user plays the demo with three nodes on one host and its Avahi"""
         lan = self.make_lan(1)
