@@ -10,6 +10,7 @@ private let targets: [(name: String, run: @Sendable (UnsafeRawBufferPointer) -> 
     ("canonical-json", { fuzzCanonicalJSON($0) }),
     ("revision-tree", { fuzzRevisionTree($0) }),
     ("revision-id", { fuzzRevisionID($0) }),
+    ("replication", { fuzzReplicationMessages($0) }),
 ]
 
 /// The names of all targets.
