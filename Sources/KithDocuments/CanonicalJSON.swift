@@ -73,6 +73,7 @@ public enum CanonicalJSON {
     private static func run(_ bytes: [UInt8], mode: CanonicalPass.Mode, bytesMax: Int) throws(KithError) -> Output {
         let output = bytes.withUnsafeBytes { attempt($0, mode: mode, bytesMax: bytesMax) }
         if let failure = output.failure { throw bytes.withUnsafeBytes { failure.error(in: $0) } }
+        try checkSize(output, bytesMax)
         return output
     }
 
@@ -81,7 +82,17 @@ public enum CanonicalJSON {
     ) throws(KithError) -> Output {
         let output = attempt(bytes, mode: mode, bytesMax: bytesMax)
         if let failure = output.failure { throw failure.error(in: bytes) }
+        try checkSize(output, bytesMax)
         return output
+    }
+
+    /// The canonical form can be longer than the text (`1e15` has 16 digits); what is kept and sent on is what must fit.
+    private static func checkSize(_ output: Output, _ bytesMax: Int) throws(KithError) {
+        guard output.bytes.count <= bytesMax else {
+            throw KithError(
+                .tooLarge, "the canonical form has \(output.bytes.count) bytes; \(bytesMax) are allowed",
+                remedy: "Divide the document into smaller ones")
+        }
     }
 
     private static func attempt(

@@ -7,6 +7,8 @@ import KithTrust
 /// answered there). A stale address does no harm: it is tried and passed over.
 struct AddressBook {
     private var discovered: [String: [SocketAddress]] = [:]
+    /// The short IDs in `discovered`, oldest first: anybody on the network can make up new ones.
+    private var discoveredOrder: [String] = []
     private var configured: [SocketAddress] = []
     /// Who answered at a configured address.
     private var owners: [SocketAddress: NodeID] = [:]
@@ -16,16 +18,31 @@ struct AddressBook {
     init(configured: [SocketAddress]) { self.configured = configured }
 
     /// Adds what discovery saw; newest first.
-    mutating func add(_ addresses: [SocketAddress], shortID: String) {
+    ///
+    /// - Returns: whether an address is new.
+    mutating func add(_ addresses: [SocketAddress], shortID: String) -> Bool {
+        let known = discovered[shortID] ?? []
+        if known.isEmpty {
+            discoveredOrder.append(shortID)
+            if discoveredOrder.count > NodeLimits.nearbyMax { discovered[discoveredOrder.removeFirst()] = nil }
+        }
         var all = addresses
         for old in discovered[shortID] ?? [] where !all.contains(old) { all.append(old) }
         discovered[shortID] = Array(all.prefix(NodeLimits.addressesPerPeerMax))
+        return addresses.contains { !known.contains($0) }
     }
 
     /// Notes who answered at an address.
     mutating func note(_ id: NodeID, at address: SocketAddress) {
         if configured.contains(address) { owners[address] = id }
+        for (other, good) in lastGood where good == address && other != id { lastGood[other] = nil }
         lastGood[id] = address
+    }
+
+    /// Forgets what is known of a node that is no longer trusted: another may answer at its addresses tomorrow.
+    mutating func forget(_ id: NodeID) {
+        lastGood[id] = nil
+        for (address, owner) in owners where owner == id { owners[address] = nil }
     }
 
     /// The addresses at which a peer may be, best first.

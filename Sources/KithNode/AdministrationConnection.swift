@@ -24,6 +24,8 @@ final class AdministrationConnection {
         connection.onReceive = { [weak self] bytes in self?.receive(bytes) }
         connection.onDrained = { [weak self] in self?.exchange?.connectionDrained() }
         connection.onClose = { [weak self] _ in self?.closed() }
+        // A client may say that it sends no more and still wait for its answer.
+        connection.onEnd = { [weak self] in self?.finishSoon() }
     }
 
     /// Closes as soon as no request is under way.

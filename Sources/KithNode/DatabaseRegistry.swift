@@ -84,9 +84,9 @@ final class DatabaseRegistry {
         onRemove?(database)
         await database.close()
         let path = path(name)
-        // The file first: without it, what is left of the log is nothing.
-        for file in [path, path + "-wal", path + "-shm"] where unlink(file) != 0 && errno != ENOENT {
-            throw KithError(.inputOutput, "cannot remove \(file): \(String(cString: strerror(errno)))")
+        try Database.removeFiles(at: path, name: name)
+        guard access(path, F_OK) != 0 else {
+            throw KithError(.inputOutput, "cannot remove \(path)", remedy: "Remove it while the node does not run")
         }
     }
 

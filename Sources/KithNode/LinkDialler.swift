@@ -11,8 +11,6 @@ final class LinkDialler {
     enum Outcome {
         /// The peer has taken the link.
         case connected(Opened)
-        /// Another trusted node answered at this address.
-        case other(NodeID, SocketAddress)
         /// Nothing came of it. Quiet: expected in ordinary life, not worth a line.
         case failed(KithError, isQuiet: Bool)
     }
@@ -31,6 +29,9 @@ final class LinkDialler {
     private var addresses: ArraySlice<SocketAddress>
     private let client: TLSContext
     private var onOutcome: ((Outcome) -> Void)?
+    /// Called when another trusted node answered at an address; the next is tried all the same.
+    var onOther: ((NodeID, SocketAddress) -> Void)?
+    private let startedNanoseconds = EventLoop.monotonicNanoseconds
     private var connection: Connection?
     private var timer: LoopTimer?
     private var parser = HTTPResponseParser()
@@ -78,7 +79,8 @@ final class LinkDialler {
 
     private func tryNext() {
         guard onOutcome != nil else { return }
-        guard let address = addresses.popFirst() else {
+        let isLate = Double(EventLoop.monotonicNanoseconds - startedNanoseconds) / 1e9 >= NodeLimits.dialSecondsMax
+        guard !isLate || failures.isEmpty, let address = addresses.popFirst() else {
             // What a person can act on says more than that some address was silent.
             let telling = failures.first { $0.code != .connectionLost && $0.code != .timedOut } ?? failures.last
             return report(.failed(telling ?? KithError(.connectionLost, "no address answers"), isQuiet: false))
@@ -86,7 +88,9 @@ final class LinkDialler {
         parser = HTTPResponseParser()
         head = nil
         isAnswered = false
-        let connection = Connection.dial(address, tls: client)
+        var options = ConnectionOptions()
+        options.connectSeconds = NodeLimits.connectSecondsMax
+        let connection = Connection.dial(address, tls: client, options: options)
         self.connection = connection
         connection.onReady = { [weak self] info in self?.ready(address, info) }
         connection.onClose = { [weak self] error in
@@ -109,8 +113,8 @@ final class LinkDialler {
         }
         let id = NodeID(subjectPublicKeyHash: hash)
         guard id == peer else {
-            drop()
-            return report(.other(id, address))
+            onOther?(id, address)
+            return failed(KithError(.connectionLost, "another node answers at \(address)"))
         }
         isAnswered = true
         guard let target = HTTPTarget("/" + HTTPTarget.percentEncoded(database.text) + "/_blipsync") else {

@@ -1,24 +1,49 @@
+import KithDocuments
 import KithTrust
 
 extension LinkManager {
-    /// How a peer stands, over all its databases.
+    /// How a peer stands, over all its databases: in sync only when every one that both have is.
     func status(of peer: Peer) -> NodeStatus.PeerStatus {
         let slots = slots(of: peer.id)
         let databases = slots.map(status)
-        let states = databases.map(\.state)
+        // A database that the peer does not have is nothing that it could be behind with.
+        let shared = zip(slots, databases).filter { !$0.0.isAbsentThere }
+        let states = shared.map(\.1.state)
         let linked = slots.filter { $0.link != nil }
+        let unlinked = shared.map(\.0).filter { $0.link == nil }
         let state: NodeStatus.PeerState =
-            linked.isEmpty
-            ? .offline
-            : states.contains(.syncing)
-                ? .syncing
-                : states.contains(.connecting) ? .connecting : .inSync
+            if linked.isEmpty {
+                // Whoever answers "no such database" is there.
+                states.contains(.blocked) ? .blocked : shared.isEmpty && !slots.isEmpty ? .connecting : .offline
+            } else if states.contains(.syncing) {
+                .syncing
+            } else {
+                states.allSatisfy { $0 == .inSync } ? .inSync : .connecting
+            }
         return NodeStatus.PeerStatus(
             name: peer.name, id: peer.id, state: state,
             since: (linked.isEmpty ? slots : linked).map(\.sinceSeconds).max(),
-            toSend: Self.sum(databases.map(\.toSend)), toReceive: Self.sum(databases.map(\.toReceive)),
-            lastInSyncAt: databases.compactMap(\.lastInSyncAt).min(), address: linked.first?.link?.address,
-            tls: linked.first?.link?.tlsVersion, problem: databases.compactMap(\.lastError).first, databases: databases)
+            toSend: Self.sum(shared.map(\.1.toSend)), toReceive: Self.sum(shared.map(\.1.toReceive)),
+            lastInSyncAt: shared.compactMap(\.1.lastInSyncAt).min(), address: linked.first?.link?.address,
+            tls: linked.first?.link?.tlsVersion, problem: unlinked.compactMap(\.lastErrorCode).first?.name,
+            databases: databases)
+    }
+
+    /// What stops replication with a peer until somebody does something about it.
+    func problems(of peer: Peer) -> [NodeStatus.Problem] {
+        slots(of: peer.id).compactMap { slot in
+            guard slot.link == nil, let code = slot.lastErrorCode, let text = slot.lastError else { return nil }
+            let subject = "\(peer.name), \(slot.key.database)"
+            switch code {
+            case .diskFull, .damaged, .inputOutput, .homeNotWritable, .internal:
+                return NodeStatus.Problem(code: code.name, severity: .error, subject: subject, text: text, command: nil)
+            case .notTrusted, .wrongKey:
+                return NodeStatus.Problem(
+                    code: code.name, severity: .attention, subject: subject, text: text,
+                    command: "kith trust \(ownID)   (on \(peer.name))")
+            default: return nil
+            }
+        }
     }
 
     private func status(_ slot: LinkSlot) -> NodeStatus.SharedDatabase {
@@ -28,10 +53,11 @@ extension LinkManager {
             case .idle?: .inSync
             case .busy?: .syncing
             case .connecting?: .connecting
-            case nil: .offline
+            case nil: slot.lastErrorCode == .notTrusted || slot.lastErrorCode == .wrongKey ? .blocked : .offline
             }
         return NodeStatus.SharedDatabase(
-            name: slot.key.database.text, state: state, toSend: link == nil ? slot.waiting : link?.status.toSend,
+            name: slot.key.database.text, state: state,
+            toSend: slot.isAbsentThere ? nil : link == nil ? slot.waiting : link?.status.toSend,
             toReceive: link?.status.toReceive, completed: link?.status.completed ?? 0, total: link?.status.total ?? 0,
             refused: slot.refusals.count, lastError: slot.lastError, lastErrorAt: slot.lastErrorSeconds,
             lastInSyncAt: state == .inSync ? WallClock.seconds : slot.lastInSyncSeconds)

@@ -12,7 +12,7 @@ import KithTrust
 /// that doubles with each failure, and at once when discovery sees the peer.
 @LoopActor
 final class LinkManager {
-    private let ownID: NodeID
+    let ownID: NodeID
     private let book: PeerBook
     private let registry: DatabaseRegistry
     private let log: NodeLog
@@ -54,16 +54,23 @@ final class LinkManager {
     }
 
     /// Cuts every link of a peer and forgets it.
-    func remove(peer: NodeID) { remove { $0.peer == peer } }
+    ///
+    /// Nothing more goes out on them, also not what waits in their buffers.
+    func remove(peer: NodeID) {
+        addresses.forget(peer)
+        remove(where: { $0.peer == peer }, end: { $0.cut("no longer trusted") })
+    }
 
     /// Ends every link of a database.
-    func remove(database: DatabaseName) { remove { $0.database == database } }
+    func remove(database: DatabaseName) {
+        remove(where: { $0.database == database }, end: { $0.end(closeCode: 4001, "no longer shared") })
+    }
 
-    private func remove(where matches: (LinkKey) -> Bool) {
+    private func remove(where matches: (LinkKey) -> Bool, end: (PeerLink) -> Void) {
         for slot in slots.values where matches(slot.key) {
             slots[slot.key] = nil
             slot.stop()
-            slot.link?.end(closeCode: 4001, "no longer shared")
+            if let link = slot.link { end(link) }
         }
         onChange?()
     }
@@ -82,9 +89,15 @@ final class LinkManager {
 
     /// Discovery saw a node: its addresses are good now.
     func discovered(shortID: String, addresses found: [SocketAddress]) {
-        addresses.add(found, shortID: shortID)
-        for slot in slots.values where slot.key.peer.short == shortID && slot.link == nil && slot.dial == nil {
+        let hasNew = addresses.add(found, shortID: shortID)
+        for slot in slots.values where slot.key.peer.short == shortID && slot.link == nil {
             slot.backoff.reset()
+            if let dial = slot.dial {
+                // What it still has to try is older than what was seen now.
+                guard hasNew, !dial.isAnswered else { continue }
+                dial.cancel()
+                slot.dial = nil
+            }
             schedule(slot, afterSeconds: firstWait(slot.key.peer))
         }
     }
@@ -130,6 +143,7 @@ final class LinkManager {
             guard let self, let slot else { return }
             dialled(slot, outcome)
         }
+        slot.dial?.onOther = { [weak self] id, address in self?.addresses.note(id, at: address) }
         slot.dial?.start()
     }
 
@@ -147,11 +161,10 @@ final class LinkManager {
                 key: slot.key,
                 database: database)
             take(link, slot)
-        case .other(let id, let address):
-            addresses.note(id, at: address)
-            redial(slot)
         case .failed(let error, let isQuiet):
-            slot.noteError(error.message)
+            // A refusal because a link is there or on its way is no error of the peer's.
+            if error.code != .conflict { slot.noteError(error.message, error.code) }
+            slot.isAbsentThere = error.code == .databaseNotFound
             if !isQuiet {
                 log(
                     "\(name(slot.key.peer))  \(slot.key.database)  not reached: \(error.message)",
@@ -196,6 +209,7 @@ final class LinkManager {
         slot.timer = nil
         slot.link = link
         slot.wasInSync = false
+        slot.isAbsentThere = false
         slot.sinceSeconds = WallClock.seconds
         let direction = link.role == .active ? "connected to" : "connected from"
         log("\(name(slot.key.peer))  \(slot.key.database)  \(direction) \(link.address)  \(link.tlsVersion)")
@@ -203,9 +217,9 @@ final class LinkManager {
             guard let self, let slot, let link, slot.link === link else { return }
             changed(slot, link)
         }
-        link.onEnd = { [weak self, weak slot, weak link] reason in
+        link.onEnd = { [weak self, weak slot, weak link] error in
             guard let self, let slot, let link else { return }
-            ended(slot, link, reason)
+            ended(slot, link, error)
         }
         link.start()
         onChange?()
@@ -225,6 +239,7 @@ final class LinkManager {
             slot.lastInSyncSeconds = WallClock.seconds
             slot.backoff.reset()
             slot.lastError = nil
+            slot.lastErrorCode = nil
             slot.lastErrorSeconds = nil
         }
         if isInSync != slot.wasInSync {
@@ -238,14 +253,15 @@ final class LinkManager {
         onChange?()
     }
 
-    private func ended(_ slot: LinkSlot, _ link: PeerLink, _ reason: String) {
+    private func ended(_ slot: LinkSlot, _ link: PeerLink, _ error: KithError) {
         guard slot.link === link else { return }
         if link.status.state == .idle { slot.lastInSyncSeconds = link.lastHeardWallSeconds }
         slot.link = nil
-        slot.sentThrough = max(slot.sentThrough, link.status.sentThrough)
+        // What the last link knew is newer than what was saved, also when it is less: the peer may have begun anew.
+        if let known = link.status.sentThrough { slot.sentThrough = known }
         slot.sinceSeconds = WallClock.seconds
-        slot.noteError(reason)
-        log("\(name(slot.key.peer))  \(slot.key.database)  link ended: \(reason)")
+        slot.noteError(error.message, error.code)
+        log("\(name(slot.key.peer))  \(slot.key.database)  link ended: \(error.message)")
         count(slot)
         redial(slot)
         onChange?()
@@ -259,12 +275,11 @@ final class LinkManager {
         slot.isCounting = true
         let name = PeerLink.progressName(slot.key.peer)
         let sequence = database.lastSequence
-        // What the last link knew may be newer than what was saved.
         let acknowledged = slot.sentThrough
         Task { @LoopActor in
             let answer = try? await database.read { snapshot -> (PeerProgress?, Int) in
                 let progress = try snapshot.localDocument(name).flatMap(PeerProgress.init(parsing:))
-                return (progress, try snapshot.pendingCount(since: max(acknowledged, progress?.sentThrough ?? 0)))
+                return (progress, try snapshot.pendingCount(since: acknowledged ?? progress?.sentThrough ?? 0))
             }
             slot.isCounting = false
             guard let (progress, waiting) = answer else { return }

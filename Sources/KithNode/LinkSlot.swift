@@ -13,10 +13,13 @@ final class LinkSlot {
     /// Since when the slot has or lacks a link.
     var sinceSeconds = WallClock.seconds
     var lastError: String?
+    var lastErrorCode: ErrorCode?
     var lastErrorSeconds: Int64?
     var lastInSyncSeconds: Int64?
-    /// Every change up to this sequence is at the peer, as the last link knew.
-    var sentThrough: UInt64 = 0
+    /// Every change up to this sequence is at the peer, as the last link knew; `nil` when there was none since the start.
+    var sentThrough: UInt64?
+    /// Whether the peer has answered that it has no database of this name.
+    var isAbsentThere = false
     /// What waits for the peer while there is no link.
     var waiting: Int?
     var isCounting = false
@@ -26,8 +29,9 @@ final class LinkSlot {
 
     init(key: LinkKey) { self.key = key }
 
-    func noteError(_ text: String) {
+    func noteError(_ text: String, _ code: ErrorCode) {
         lastError = text
+        lastErrorCode = code
         lastErrorSeconds = WallClock.seconds
     }
 

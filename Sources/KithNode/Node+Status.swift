@@ -52,6 +52,7 @@ extension Node {
                         text: "\(database.refused) documents of \(database.name) were refused", command: nil))
             }
         }
+        for peer in home.peerBook.peers { problems += links.problems(of: peer) }
         // What was switched off on purpose is no problem.
         if discovers, case .off(let reason, let remedy) = discoveryStatus {
             problems.append(

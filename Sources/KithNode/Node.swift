@@ -189,9 +189,9 @@ public final class Node {
             guard let self else { return }
             let host = refused.remoteName.split(separator: ":").dropLast().joined(separator: ":")
             let who = refused.certificate.map { NodeID(subjectPublicKeyHash: $0.publicKeyHash).short + " " } ?? ""
-            log(
+            log.aboutStranger(
                 "\(who)\(refused.remoteName)  refused: \(refused.error.message)",
-                key: "refused \(host) \(refused.error.code)")
+                key: "refused \(who)\(host) \(refused.error.code)")
         }
         listener.onTrouble = { [weak self] error in
             self?.log("new connections must wait: \(error.message)", key: "trouble \(error.code)")
@@ -279,7 +279,7 @@ public final class Node {
             let addresses = found.dialAddresses.compactMap { try? SocketAddress(parsing: $0) }
             guard let first = addresses.first else { return }
             if nearby.found(found, address: first.description) {
-                log("\(found.instanceName)  \(found.shortID)  seen at \(first)")
+                log.aboutStranger("\(found.instanceName)  \(found.shortID)  seen at \(first)")
             }
             links.discovered(shortID: found.shortID, addresses: addresses)
         case .lost(let instanceName, let interface): nearby.lost(instanceName: instanceName, interface: interface)

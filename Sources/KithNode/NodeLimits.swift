@@ -10,6 +10,10 @@ public enum NodeLimits {
     public static let upgradeSecondsMax = 10.0
     /// Bytes that wait for a link's socket; above it no more frames are made.
     public static let linkBufferBytesMax = 256 * 1024
+    /// An address that does not take a connection by then is passed over for the next.
+    public static let connectSecondsMax = 4.0
+    /// An attempt that has tried addresses for this long ends; the next one begins with those that discovery saw last.
+    public static let dialSecondsMax = 30.0
     /// First wait before dialling again. It doubles with each failure, and a random part of it is left out so that many
     /// nodes that come back together do not dial together.
     public static let redialSecondsMin = 1.0
@@ -31,6 +35,8 @@ public enum NodeLimits {
     public static let stopSecondsMax = 4.0
     /// The same log line is written once in this time; the repeats are counted and told together.
     public static let logRepeatSeconds = 60.0
+    /// Log lines in a minute that strangers on the network can cause; the rest is counted.
+    public static let strangerLinesPerMinuteMax = 30
     /// Different log lines remembered to recognise a repeat.
     public static let logLinesRemembered = 200
     /// Databases of a node.

@@ -5,6 +5,8 @@ import KithTransport
 @LoopActor
 final class NodeLog {
     private struct Memory {
+        /// The last line of this key, as it would have been written.
+        var line: String
         var firstSeconds: Double
         var repeats: Int
     }
@@ -13,6 +15,10 @@ final class NodeLog {
     private var memory: [String: Memory] = [:]
     private var order: [String] = []
     private var timer: LoopTimer?
+    /// Lines of this minute that strangers have caused, and those that were not written.
+    private var strangerLines = 0
+    private var strangerLinesDropped = 0
+    private var strangerMinute: LoopTimer?
 
     init(write: @escaping @Sendable (String) -> Void) { self.write = write }
 
@@ -27,6 +33,7 @@ final class NodeLog {
         let now = Double(EventLoop.monotonicNanoseconds) / 1e9
         if var known = memory[key], now - known.firstSeconds < NodeLimits.logRepeatSeconds {
             known.repeats += 1
+            known.line = line
             memory[key] = known
             scheduleSummary()
             return
@@ -36,10 +43,33 @@ final class NodeLog {
         } else {
             write(line)
         }
-        if memory.updateValue(Memory(firstSeconds: now, repeats: 0), forKey: key) == nil {
+        if memory.updateValue(Memory(line: line, firstSeconds: now, repeats: 0), forKey: key) == nil {
             order.append(key)
             if order.count > NodeLimits.logLinesRemembered { memory[order.removeFirst()] = nil }
         }
+    }
+
+    /// Writes a line about somebody who is not trusted. Whoever can make up names and addresses makes many: only so many a
+    /// minute are written, the rest is counted.
+    func aboutStranger(_ line: String, key: String? = nil) {
+        if strangerMinute == nil {
+            strangerMinute = EventLoop.shared.schedule(afterSeconds: 60) { [weak self] in self?.endStrangerMinute() }
+        }
+        guard strangerLines < NodeLimits.strangerLinesPerMinuteMax else {
+            strangerLinesDropped += 1
+            return
+        }
+        strangerLines += 1
+        self(line, key: key)
+    }
+
+    private func endStrangerMinute() {
+        strangerMinute = nil
+        if strangerLinesDropped > 0 {
+            write("\(strangerLinesDropped) more lines about unknown nodes in the last minute")
+        }
+        strangerLines = 0
+        strangerLinesDropped = 0
     }
 
     private func scheduleSummary() {
@@ -52,7 +82,7 @@ final class NodeLog {
         timer = nil
         for key in order {
             guard let known = memory[key], known.repeats > 0 else { continue }
-            write("\(Self.printable(key)): \(known.repeats) times more in the last minute")
+            write("\(known.line): \(known.repeats) times more in the last minute")
             memory[key]?.repeats = 0
         }
     }

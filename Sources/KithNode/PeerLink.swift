@@ -19,7 +19,7 @@ final class PeerLink {
     /// Called when the status may have changed.
     var onChange: (() -> Void)?
     /// Called once, with the reason.
-    var onEnd: ((String) -> Void)?
+    var onEnd: ((KithError) -> Void)?
     private(set) var lastHeardWallSeconds = WallClock.seconds
 
     private let connection: Connection
@@ -74,7 +74,7 @@ final class PeerLink {
         connection.onReceive = { [weak self] bytes in self?.receive(bytes) }
         connection.onDrained = { [weak self] in self?.pump() }
         connection.onClose = { [weak self] error in
-            self?.finish(error?.message ?? "the peer closed the connection")
+            self?.finish(error ?? KithError(.connectionLost, "the peer closed the connection"))
         }
         session.start(lastSequence: database.lastSequence, now: Self.now)
         let early = remainder
@@ -91,13 +91,20 @@ final class PeerLink {
     }
 
     /// Closes the link for a reason of this node's.
-    func end(closeCode: UInt16, _ reason: String) {
+    func end(closeCode: UInt16, _ reason: String, code: ErrorCode = .connectionLost) {
         guard !isEnded else { return }
         var bytes: [UInt8] = []
         webSocket.appendClose(code: closeCode, reason: reason, to: &bytes)
         connection.write(bytes)
         connection.close()
-        finish(reason)
+        finish(KithError(code, reason))
+    }
+
+    /// Ends the link at once: nothing more goes out, also not what waits.
+    func cut(_ reason: String) {
+        guard !isEnded else { return }
+        connection.abort()
+        finish(KithError(.closed, reason))
     }
 
     /// Asks the peer for a sign of life now: somebody says that the link is dead.
@@ -112,7 +119,7 @@ final class PeerLink {
         }
     }
 
-    private func finish(_ reason: String) {
+    private func finish(_ error: KithError) {
         guard !isEnded else { return }
         isEnded = true
         heartbeat?.cancel()
@@ -123,7 +130,7 @@ final class PeerLink {
         let onEnd = onEnd
         self.onEnd = nil
         onChange = nil
-        onEnd?(reason)
+        onEnd?(error)
     }
 
     // MARK: Bytes
@@ -153,7 +160,7 @@ final class PeerLink {
         }
         if let goodbye {
             connection.close()
-            return finish(goodbye)
+            return finish(KithError(.connectionLost, goodbye))
         }
         pump()
     }
@@ -179,7 +186,10 @@ final class PeerLink {
             isReadingPaused.toggle()
             if isReadingPaused { connection.pauseReading() } else { connection.resumeReading() }
         }
-        if let ended = session.ended { return end(closeCode: ended.closeCode, ended.reason) }
+        if let ended = session.ended { return end(closeCode: ended.closeCode, ended.reason, code: ended.code) }
+        if connection.bufferedByteCount > session.configuration.limits.outgoingBytesMax {
+            return cut("the peer sends and does not read")
+        }
         scheduleTick()
         onChange?()
     }
@@ -220,7 +230,11 @@ final class PeerLink {
         guard !isEnded else { return }
         let now = Self.monotonicSeconds
         // While reading is paused, silence is our own doing.
-        if isReadingPaused { lastHeardSeconds = now }
+        if isReadingPaused {
+            lastHeardSeconds = now
+            // The peer hears nothing from us meanwhile, not even an answer to its pings: this is our sign of life.
+            if now - lastPingSeconds >= NodeLimits.heartbeatSeconds { ping() }
+        }
         let silence = now - lastHeardSeconds
         if silence >= NodeLimits.silenceSecondsMax { return lose(after: silence) }
         if silence >= NodeLimits.heartbeatSeconds, now - lastPingSeconds >= NodeLimits.heartbeatSeconds { ping() }
@@ -237,7 +251,7 @@ final class PeerLink {
 
     private func lose(after silence: Double) {
         connection.abort()
-        finish("nothing was heard from the peer for \(Int(silence)) s")
+        finish(KithError(.timedOut, "nothing was heard from the peer for \(Int(silence)) s"))
     }
 
     private static var monotonicSeconds: Double { Double(EventLoop.monotonicNanoseconds) / 1e9 }

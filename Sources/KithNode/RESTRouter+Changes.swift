@@ -101,15 +101,17 @@ extension RESTRouter {
     private func page(_ database: OpenDatabase, _ query: inout ChangesQuery) async throws -> [[UInt8]] {
         let limit = min(query.left, NodeLimits.pageRows)
         let current = query
-        let rows = try await database.read { snapshot -> [(UInt64, [UInt8])] in
-            try snapshot.changes(since: current.since, limit: limit).map { change in
+        let (rows, last) = try await database.read { snapshot -> ([(UInt64, [UInt8])], UInt64) in
+            let rows = try snapshot.changes(since: current.since, limit: limit).map { change in
                 let body =
                     current.includesBodies ? try snapshot.document(change.id, revision: change.winner.revision) : nil
                 return (change.sequence, Self.row(change, body, allLeaves: current.allLeaves))
             }
+            return (rows, try snapshot.lastSequence)
         }
         query.left -= rows.count
-        if let last = rows.last { query.since = last.0 }
+        // The store may skip sequences: an empty page ends at the last one, or the feed would ask for it for ever.
+        query.since = rows.last?.0 ?? max(query.since, last)
         return rows.map(\.1)
     }
 

@@ -59,6 +59,10 @@ final class Puller {
     // MARK: Announcements
 
     func receiveChanges(_ message: BLIPMessage) {
+        guard message.body.count <= limits.receivedListBytesMax else {
+            return session.replyError(
+                KithError(.tooLarge, "a changes list has at most \(limits.receivedListBytesMax) bytes"), to: message)
+        }
         let entries: [ChangesList.Entry]
         do {
             entries = try ChangesList.parse(message.body, entriesMax: limits.receivedChangesPerListMax)
@@ -82,6 +86,8 @@ final class Puller {
             remaining = count
             isCaughtUp = count == 0
         }
+        var message = message
+        message.body = []
         lists.append(List(entries: entries, message: message))
         work()
     }
@@ -144,7 +150,7 @@ final class Puller {
         }
         let name = RevisionName(id: incoming.id, revision: incoming.revision)
         let tickets = awaited.removeValue(forKey: name) ?? []
-        incomingBytes += incoming.body.count
+        incomingBytes += size(incoming, message)
         self.incoming.append(Incoming(revision: incoming, message: message, tickets: tickets))
         insert()
     }
@@ -156,6 +162,11 @@ final class Puller {
             code: error.code.httpStatus, reason: error.message)
         session.replyError(error, to: message)
         if let name = RevisionMessage.name(message) { finish(awaited.removeValue(forKey: name) ?? []) }
+    }
+
+    /// What a waiting revision takes of the window: also many small ones with long properties have an end.
+    private func size(_ revision: IncomingRevision, _ message: BLIPMessage) -> Int {
+        revision.body.count + message.properties.byteCount + limits.receivedRevisionOverheadBytes
     }
 
     func receiveNoRevision(_ message: BLIPMessage) {
@@ -172,7 +183,7 @@ final class Puller {
         var count = 0
         var bytes = 0
         while count < incoming.count, count < limits.insertBatchMax, count == 0 || bytes < limits.insertBatchBytesMax {
-            bytes += incoming[count].revision.body.count
+            bytes += size(incoming[count].revision, incoming[count].message)
             count += 1
         }
         let batch = Array(incoming[..<count])
@@ -183,9 +194,7 @@ final class Puller {
             isInserting = false
             insertingBytes = 0
             guard case .inserted(let outcomes) = result else {
-                if case .failed(let error) = result {
-                    for item in batch { session.replyError(error, to: item.message) }
-                }
+                // No answer: what the peer has sent stays unacknowledged, and the end of the link says why.
                 return session.storeFailed(result)
             }
             for (item, outcome) in zip(batch, outcomes) { stored(item, outcome) }

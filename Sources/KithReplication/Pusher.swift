@@ -267,8 +267,9 @@ final class Pusher {
     /// Codes after which the same revision may be stored later without anybody changing it.
     private static func isTransient(_ code: Int) -> Bool {
         switch code {
-        case 408, 429, 502, 503, 504, 507: true
-        default: false
+        case 408, 429: true
+        // Whatever is wrong at the peer itself says nothing about this revision.
+        default: code >= 500 && code != 501
         }
     }
 }

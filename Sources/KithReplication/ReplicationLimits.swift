@@ -19,18 +19,25 @@ public struct ReplicationLimits: Sendable {
     public var unansweredRevisionsMax = 1_000
     /// Revisions asked for and not arrived; above it the answer to a `changes` message waits, which stops the sender.
     public var awaitedRevisionsMax = 2_000
-    /// `changes` messages received and not yet answered; a peer that sends more breaks the protocol.
-    public var receivedListsMax = 64
+    /// `changes` messages received and not yet answered; a peer that sends more breaks the protocol. Couchbase Lite
+    /// leaves 5 unanswered.
+    public var receivedListsMax = 8
+    /// Size of a `changes` message; more is refused.
+    public var receivedListBytesMax = 4 << 20
     /// Entries in a `changes` message of a peer; more is refused.
     public var receivedChangesPerListMax = 10_000
     /// Revisions stored in one call of the store.
     public var insertBatchMax = 500
     /// Bytes of revisions stored in one call of the store; a single larger revision is still stored.
     public var insertBatchBytesMax = 4 << 20
+    /// What a revision that waits is counted with besides its body and its properties.
+    public var receivedRevisionOverheadBytes = 512
     /// Bytes of revisions received and not yet stored; above it the link asks its shell to stop reading.
     public var receivedBytesMax = 8 << 20
-    /// Longest history asked of the peer (`maxHistory`). Revisions further back are not needed to find the branch.
-    public var historyMax = 50
+    /// Longest history asked of the peer (`maxHistory`): as long as the store keeps a branch. With less, a node that got a
+    /// document late would not know the older ancestors, and would take one that a third node still has for a branch of
+    /// its own. Where the peer is told a known ancestor, only what lies behind it is sent.
+    public var historyMax = 1_000
     /// Longest history taken from a peer; more is refused.
     public var receivedHistoryMax = 2_000
     /// Size of a checkpoint that a peer may store here.
@@ -46,6 +53,9 @@ public struct ReplicationLimits: Sendable {
     public var recountIntervalSeconds = 1.0
     /// A body of at least this many bytes is compressed. Below it, deflate costs more time than the bytes on a LAN.
     public var compressedBodyBytesMin = 1_024
+    /// Bytes of answers and messages that wait to be sent; a peer that sends and does not read is cut off there. The
+    /// windows keep an honest link far below.
+    public var outgoingBytesMax = 64 << 20
     /// Refused documents remembered for status.
     public var refusalsMax = 100
 

@@ -180,18 +180,19 @@ public final class ReplicationSession {
         _ = blip.replyError(domain: domain, code: code, message: text, to: message.number)
     }
 
-    func end(closeCode: UInt16, _ reason: String) {
-        if ended == nil { ended = ReplicationEnd(closeCode: closeCode, reason: reason) }
+    func end(closeCode: UInt16, _ reason: String, code: ErrorCode = .connectionLost) {
+        if ended == nil { ended = ReplicationEnd(closeCode: closeCode, reason: reason, code: code) }
     }
 
-    func violation(_ error: KithError) { end(closeCode: 1002, error.message) }
+    func violation(_ error: KithError) { end(closeCode: 1002, error.message, code: error.code) }
 
     /// The store failed at something that cannot be laid to one document: the link ends and comes again later.
     func storeFailed(_ result: StoreResult) {
         guard case .failed(let error) = result else {
             return end(closeCode: 1011, "the store answered something else than was asked")
         }
-        end(closeCode: error.code.isRetryable ? 4001 : 1011, "the store failed: \(error.message)")
+        end(
+            closeCode: error.code.isRetryable ? 4001 : 1011, "the store failed: \(error.message)", code: error.code)
     }
 
     func refused(_ name: RevisionName, by side: ReplicationRefusal.Side, code: Int, reason: String) {
@@ -200,10 +201,15 @@ public final class ReplicationSession {
 
     func refused(id: String, revision: String, by side: ReplicationRefusal.Side, code: Int, reason: String) {
         let refusal = ReplicationRefusal(
-            id: String(id.prefix(240)), revision: String(revision.prefix(100)), side: side, code: code,
-            reason: String(reason.prefix(500)), wallSeconds: now.wallSeconds)
+            id: Self.cut(id, to: 240), revision: Self.cut(revision, to: 100), side: side, code: code,
+            reason: Self.cut(reason, to: 500), wallSeconds: now.wallSeconds)
         status.refusals += 1
         if newRefusals.count < configuration.limits.refusalsMax { newRefusals.append(refusal) }
+    }
+
+    /// A text from outside, cut to a number of bytes.
+    private static func cut(_ text: String, to bytes: Int) -> String {
+        text.utf8.count <= bytes ? text : String(decoding: text.utf8.prefix(bytes), as: UTF8.self)
     }
 
     /// Whether each side has everything that the other has, as far as this side knows.
@@ -350,6 +356,9 @@ public final class ReplicationSession {
     // MARK: Status
 
     private func updateStatus() {
+        if blip.queuedBytes > configuration.limits.outgoingBytesMax {
+            end(closeCode: 1008, "the peer sends and does not read")
+        }
         status.sentThrough = pusher?.sentThrough ?? status.sentThrough
         status.toSend = pusher?.pending
         status.toReceive = puller?.pending

@@ -18,8 +18,8 @@ public struct ReplicationStatus: Sendable, Equatable {
     public var toSend: Int?
     /// Documents changed at the peer that are not stored here.
     public var toReceive: Int?
-    /// Every change up to this sequence is durable at the peer.
-    public var sentThrough: UInt64 = 0
+    /// Every change up to this sequence is durable at the peer; `nil` before the link knows where the peer stands.
+    public var sentThrough: UInt64?
     /// Revisions that the peer acknowledged on this link.
     public var revisionsSent = 0
     /// Revisions stored here from this link.

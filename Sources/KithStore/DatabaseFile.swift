@@ -64,6 +64,11 @@ enum DatabaseFile {
             connection.close()
             throw error
         }
+        // A log that a moved or removed file has left behind would be played into the new one.
+        var information = stat()
+        if stat(path, &information) != 0 {
+            for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
+        }
         // Unlike rename, link refuses where a file is; SQLite has flushed the draft.
         guard link(draft, path) == 0 || errno == EEXIST else {
             throw .system(errno, "The file of database \(databaseName) cannot be made")
@@ -88,7 +93,8 @@ enum DatabaseFile {
 
     /// Removes a database's files; what is not there is no error.
     static func remove(_ path: String) {
-        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(path + suffix) }
+        // The file itself last: without it, a log would wait for the next file of this name.
+        for suffix in ["-wal", "-shm", "-journal", ""] { unlink(path + suffix) }
     }
 
     /// Bytes that the database's files take.

@@ -24,6 +24,13 @@ struct CanonicalJSONRefusalTests {
         #""\x41""#, #""\u12""#, #""\u12G4""#, #""\""#, #""\'""#, "\u{A0}1", "\u{2028}1", "[1]\u{0}",
     ]
 
+    @Test("a text that fits and whose canonical form does not is refused: what is kept must be possible to send on")
+    func growsBeyondTheLimit() {
+        let numbers = Array(("[" + Array(repeating: "1e15", count: 1_500_000).joined(separator: ",") + "]").utf8)
+        #expect(numbers.count < DocumentLimits.documentBytesMax)
+        #expect { try CanonicalJSON.canonicalize(numbers) } throws: { ErrorCode.tooLarge ~= $0 }
+    }
+
     @Test("texts that are not JSON", arguments: textsNotJSON)
     func notJSON(text: String) {
         #expect(refusal(Array(text.utf8))?.code == .badDocument)

@@ -227,3 +227,27 @@ struct SessionTests {
         #expect(try pair.digests()[0] == pair.digests()[1])
     }
 }
+
+@Suite("Three nodes, two at a time")
+struct ThreeNodesTests {
+    @Test(
+        "a node that got a long history late takes no ancestor that a third node still has for a conflict",
+        arguments: [true, false])
+    func longHistoryAndLateNode(lateNodeDials: Bool) throws {
+        let (a, b, c) = (try SessionPair.database(), try SessionPair.database(), try SessionPair.database())
+        let first = try SessionPair(databases: [a, c])
+        var revision = try first.put(0, "log", "{\"n\":0}")
+        for number in 1...4 { revision = try first.put(0, "log", "{\"n\":\(number)}", parent: revision) }
+        try first.run()
+        // C is away; the document goes on for a long time, then B is new and gets it.
+        let second = try SessionPair(databases: [a, b])
+        for number in 5...150 { revision = try second.put(0, "log", "{\"n\":\(number)}", parent: revision) }
+        try second.run()
+        let third = try SessionPair(databases: lateNodeDials ? [b, c] : [c, b])
+        try third.run()
+        let digests = try [a, b, c].map { try $0.read { try $0.digest() } }
+        #expect(digests[0] == digests[1])
+        #expect(digests[1] == digests[2])
+        #expect(digests[1].conflicts == 0)
+    }
+}

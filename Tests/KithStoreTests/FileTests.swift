@@ -31,6 +31,26 @@ struct FileTests {
         #expect(contents(folder.file()) == nil)
     }
 
+    @Test("a log that was left behind by a file that is gone is not played into a new database of the same name")
+    func logOfAnotherFile() throws {
+        let folder = TemporaryFolder()
+        let old = try fileDatabase(folder)
+        for number in 0..<50 {
+            _ = try old.writeBlocking { try $0.put(id("old-\(number)"), body: bytes("{}"), parent: nil) }
+        }
+        // As a kill leaves it: the log beside the file.
+        let log = try #require(contents(folder.file() + "-wal"))
+        let oldID = old.privateID
+        old.close()
+        unlink(folder.file())
+        write(log, to: folder.file() + "-wal")
+        let new = try fileDatabase(folder)
+        defer { new.close() }
+        #expect(new.privateID != oldID)
+        #expect(try new.read { try $0.documentCount } == 0)
+        #expect(try new.findFaults().isEmpty)
+    }
+
     @Test("a new file is readable by its owner only, and what a crash left of a draft does no harm")
     func creation() throws {
         let folder = TemporaryFolder()
