@@ -38,7 +38,7 @@ let package = Package(
             dependencies: [
                 "KithDocuments", "KithStore", "KithWire", "KithTransport", "KithTrust", "KithDiscovery",
                 "KithReplication", "CLinux",
-            ]),
+            ], exclude: ["DESIGN.md"]),
         .target(name: "Kith", dependencies: ["KithDocuments", "KithStore", "KithTrust", "KithNode"]),
         .target(
             name: "KithCommands",
