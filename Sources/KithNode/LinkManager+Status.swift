@@ -5,9 +5,10 @@ extension LinkManager {
     /// How a peer stands, over all its databases: in sync only when every one that both have is.
     func status(of peer: Peer) -> NodeStatus.PeerStatus {
         let slots = slots(of: peer.id)
-        let databases = slots.map(status)
         // A database that the peer does not have is nothing that it could be behind with.
-        let shared = zip(slots, databases).filter { !$0.0.isAbsentThere }
+        let isConnected = slots.contains { $0.link != nil }
+        let databases = slots.map { status($0, isShared: isShared($0, peerIsConnected: isConnected)) }
+        let shared = zip(slots, databases).filter { isShared($0.0, peerIsConnected: isConnected) }
         let states = shared.map(\.1.state)
         let linked = slots.filter { $0.link != nil }
         let unlinked = shared.map(\.0).filter { $0.link == nil }
@@ -46,7 +47,16 @@ extension LinkManager {
         }
     }
 
-    private func status(_ slot: LinkSlot) -> NodeStatus.SharedDatabase {
+    /// Whether the peer has the database too, as far as is known. It has said so, or it is connected for others and has
+    /// had the time to ask for this one as well: each side dials for whatever both have.
+    private func isShared(_ slot: LinkSlot, peerIsConnected: Bool) -> Bool {
+        if slot.link != nil { return true }
+        if slot.isAbsentThere { return false }
+        return !peerIsConnected || slot.lastError != nil
+            || WallClock.seconds - slot.sinceSeconds < NodeLimits.sharingSecondsMax
+    }
+
+    private func status(_ slot: LinkSlot, isShared: Bool) -> NodeStatus.SharedDatabase {
         let link = slot.link
         let state: NodeStatus.PeerState =
             switch link?.status.state {
@@ -57,7 +67,7 @@ extension LinkManager {
             }
         return NodeStatus.SharedDatabase(
             name: slot.key.database.text, state: state,
-            toSend: slot.isAbsentThere ? nil : link == nil ? slot.waiting : link?.status.toSend,
+            toSend: !isShared ? nil : link == nil ? slot.waiting : link?.status.toSend,
             toReceive: link?.status.toReceive, completed: link?.status.completed ?? 0, total: link?.status.total ?? 0,
             refused: slot.refusals.count, lastError: slot.lastError, lastErrorAt: slot.lastErrorSeconds,
             lastInSyncAt: state == .inSync ? WallClock.seconds : slot.lastInSyncSeconds)

@@ -21,6 +21,8 @@ public enum NodeLimits {
     public static let redialSecondsMax = 120.0
     /// How much later the node with the greater ID dials, so that one link is made and not two.
     public static let courtesySeconds = 1.5
+    /// A database for which a connected peer has opened no link by then is one that it does not have.
+    public static let sharingSecondsMax: Int64 = 5
     /// Addresses kept for one peer; the oldest is forgotten first.
     public static let addressesPerPeerMax = 32
     /// Nodes kept in the list of those nearby.
