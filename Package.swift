@@ -77,7 +77,9 @@ let package = Package(
             ? [
                 .executableTarget(
                     name: "KithFuzz",
-                    dependencies: ["KithDocuments", "KithStore", "KithWire", "KithTrust", "KithReplication"],
+                    dependencies: [
+                        "KithDocuments", "KithStore", "KithWire", "KithTrust", "KithDiscovery", "KithReplication",
+                    ],
                     path: "Tests/Fuzz",
                     swiftSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-parse-as-library"])],
                     linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])])

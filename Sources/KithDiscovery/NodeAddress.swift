@@ -1,13 +1,13 @@
 import Glibc
 
 /// An address from an A or AAAA record (RFC 1035 §3.4.1, RFC 3596 §2.2).
-struct NodeAddress: Hashable, Comparable {
+package struct NodeAddress: Hashable, Comparable {
     /// Four bytes or sixteen, in network order.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Takes a record's data; `nil` when it is no address that a node can have: of another length, unspecified,
     /// broadcast, multicast, IPv4 inside IPv6, or loopback seen on a real network.
-    init?(recordData bytes: [UInt8], onLoopback: Bool) {
+    package init?(recordData bytes: [UInt8], onLoopback: Bool) {
         switch bytes.count {
         case 4:
             guard bytes[0] != 0, bytes[0] < 224 else { return nil }
@@ -27,7 +27,7 @@ struct NodeAddress: Hashable, Comparable {
     var isLinkLocal: Bool { bytes.count == 16 && bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80 }
 
     /// The text, with `%interface` for a link-local address.
-    func text(interface: String) -> String {
+    package func text(interface: String) -> String {
         var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = bytes.count == 4 ? AF_INET : AF_INET6
         inet_ntop(family, bytes, &buffer, socklen_t(buffer.count))
@@ -36,7 +36,7 @@ struct NodeAddress: Hashable, Comparable {
     }
 
     /// IPv4, then IPv6, then link-local IPv6, each by its bytes.
-    static func < (a: NodeAddress, b: NodeAddress) -> Bool {
+    package static func < (a: NodeAddress, b: NodeAddress) -> Bool {
         func rank(_ address: NodeAddress) -> Int { address.isLinkLocal ? 2 : address.bytes.count == 4 ? 0 : 1 }
         return rank(a) != rank(b) ? rank(a) < rank(b) : a.bytes.lexicographicallyPrecedes(b.bytes)
     }

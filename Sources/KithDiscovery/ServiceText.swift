@@ -1,16 +1,16 @@
 /// What a TXT record says about a node: `v` and `id` (RFC 6763 §6: `key=value` texts, keys in either case, the first of
 /// several counts, unknown keys are passed over).
-struct ServiceText: Equatable {
+package struct ServiceText: Equatable {
     /// The version of the protocol.
-    let version: Int
+    package let version: Int
     /// The short node ID in the form `K7QX-2M9F`; empty when an unknown version has none that can be read.
-    let shortID: String
+    package let shortID: String
 
     /// The version that this code knows.
-    static let knownVersion = 1
+    package static let knownVersion = 1
 
     /// Reads the strings of a record, or answers `nil` when no Kith node wrote it.
-    init?(_ strings: [[UInt8]]) {
+    package init?(_ strings: [[UInt8]]) {
         guard strings.reduce(0, { $0 + $1.count + 1 }) <= DiscoveryLimits.textBytesMax else { return nil }
         var version: Int?
         var shortID: String?
@@ -41,7 +41,7 @@ struct ServiceText: Equatable {
     }
 
     /// The first eight characters of a node ID, with or without dash, in the form with dash and capital letters.
-    static func shortID(_ text: some Sequence<UInt8>) -> String? {
+    package static func shortID(_ text: some Sequence<UInt8>) -> String? {
         var characters: [UInt8] = []
         for byte in text where byte != UInt8(ascii: "-") {
             let capital = (0x61...0x7A).contains(byte) ? byte & 0xDF : byte

@@ -11,6 +11,7 @@ private let targets: [(name: String, run: @Sendable (UnsafeRawBufferPointer) -> 
     ("revision-tree", { fuzzRevisionTree($0) }),
     ("revision-id", { fuzzRevisionID($0) }),
     ("replication", { fuzzReplicationMessages($0) }),
+    ("service-text", { fuzzServiceText($0) }),
 ]
 
 /// The names of all targets.
