@@ -3,9 +3,11 @@ import PackageDescription
 
 // Rooms of the code, each depending only on rooms above it. docs/ARCHITECTURE.md is the map.
 //
-// Two parts are built only on request, since a user of the library needs neither:
-// KITH_FUZZ=1 adds the fuzz targets (Tests/fuzz sets it).
+// KITH_FUZZ=1 adds the fuzz targets, which a user of the library does not need (Tests/fuzz sets it).
 let wantsFuzzers = Context.environment["KITH_FUZZ"] != nil
+// KITH_ONLY=A,B leaves only these targets and what they depend on: one room and its tests build in a fraction of the
+// time, and with compiler options (a sanitizer, optimisation) that the others need not be built with.
+let chosenTargets = Context.environment["KITH_ONLY"].map { $0.split(separator: ",").map(String.init) }
 
 let package = Package(
     name: "Kith",
@@ -86,3 +88,16 @@ let package = Package(
             ] : []),
     swiftLanguageModes: [.v6]
 )
+
+if let chosenTargets {
+    let byName = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+    var kept: Set<String> = []
+    var waiting = chosenTargets
+    while let name = waiting.popLast() {
+        guard let target = byName[name] else { fatalError("KITH_ONLY names \(name), which is no target") }
+        guard kept.insert(name).inserted else { continue }
+        for case .byNameItem(let dependency, _) in target.dependencies { waiting.append(dependency) }
+    }
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.products.removeAll()
+}
