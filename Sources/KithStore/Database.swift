@@ -52,9 +52,10 @@ public final class Database: Sendable {
             guard create else {
                 throw KithError(.databaseNotFound, "There is no database \(databaseName)", remedy: "Create it first")
             }
-            try DatabaseFile.create(path, databaseName: databaseName)
+            try DatabaseFile.create(path, databaseName: databaseName, vfsName: options.vfsName)
         }
-        let connection = try SQLiteConnection(path: path, databaseName: databaseName, mayCreate: isInMemory)
+        let connection = try SQLiteConnection(
+            path: path, databaseName: databaseName, mayCreate: isInMemory, vfsName: options.vfsName)
         if isInMemory {
             try DatabaseFile.makeTables(connection)
             try connection.configure(.memory)
@@ -80,7 +81,8 @@ public final class Database: Sendable {
             databaseName: databaseName, mode: options.writer, connection: self.connection, observers: observers)
         readers = ReaderPool(
             databaseName: databaseName, mode: options.writer,
-            source: isInMemory ? .shared(self.connection) : .file(path: path), readersMax: options.readers)
+            source: isInMemory ? .shared(self.connection) : .file(path: path, vfsName: options.vfsName),
+            readersMax: options.readers)
     }
 
     deinit {

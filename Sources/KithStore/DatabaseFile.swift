@@ -44,7 +44,7 @@ enum DatabaseFile {
 
     /// Makes the file of a new database, durable and complete under its name, or not at all; does nothing when another
     /// one was quicker.
-    static func create(_ path: String, databaseName: String) throws(KithError) {
+    static func create(_ path: String, databaseName: String, vfsName: String? = nil) throws(KithError) {
         let draft = path + ".creating"
         // What a crash left of an earlier attempt.
         remove(draft)
@@ -53,7 +53,8 @@ enum DatabaseFile {
         let file = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .system(errno, "The file of database \(databaseName) cannot be made") }
         Glibc.close(file)
-        let connection = try SQLiteConnection(path: draft, databaseName: databaseName, mayCreate: false)
+        let connection = try SQLiteConnection(
+            path: draft, databaseName: databaseName, mayCreate: false, vfsName: vfsName)
         do {
             try connection.execute("PRAGMA synchronous = FULL")
             try connection.execute("PRAGMA journal_mode = WAL")

@@ -17,6 +17,9 @@ public struct DatabaseOptions: Sendable {
     /// Whether a commit waits for the disk. Only a simulation, whose disk is not the machine's, switches that off: then
     /// a power cut may undo acknowledged writes.
     public var isDurable: Bool
+    /// The name under which SQLite knows the file system that it goes through; nil for the machine's own. For tests, which
+    /// put faults in between.
+    package var vfsName: String?
 
     /// Options; without arguments as a node uses them.
     public init(

@@ -7,7 +7,7 @@ import KithDocuments
 final class ReaderPool: Sendable {
     /// Where connections come from.
     enum Source: Sendable {
-        case file(path: String)
+        case file(path: String, vfsName: String?)
         /// A database in memory has only one connection.
         case shared(ExclusiveConnection)
     }
@@ -52,10 +52,10 @@ final class ReaderPool: Sendable {
         case .shared(let connection):
             defer { state.update { $0.readsUnderWay -= 1 } }
             return try connection.use { try Self.read(on: $0, body) }
-        case .file(let path):
+        case .file(let path, let vfsName):
             var connection = idle
             defer { giveBack(connection) }
-            if connection == nil { connection = try open(path) }
+            if connection == nil { connection = try open(path, vfsName) }
             guard let connection else { throw KithError.closed(databaseName) }
             return try Self.read(on: connection, body)
         }
@@ -124,8 +124,9 @@ final class ReaderPool: Sendable {
         state.update { $0.readsUnderWay -= 1 }
     }
 
-    private func open(_ path: String) throws(KithError) -> SQLiteConnection {
-        let connection = try SQLiteConnection(path: path, databaseName: databaseName, mayCreate: false)
+    private func open(_ path: String, _ vfsName: String?) throws(KithError) -> SQLiteConnection {
+        let connection = try SQLiteConnection(
+            path: path, databaseName: databaseName, mayCreate: false, vfsName: vfsName)
         try connection.configure(.reader)
         return connection
     }

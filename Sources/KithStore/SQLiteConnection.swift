@@ -25,7 +25,7 @@ final class SQLiteConnection: @unchecked Sendable {
     /// Opens a file that is there, or makes an empty one.
     ///
     /// - Throws: `.homeNotWritable`, `.damaged`, `.diskFull`, `.inputOutput`.
-    init(path: String, databaseName: String, mayCreate: Bool) throws(KithError) {
+    init(path: String, databaseName: String, mayCreate: Bool, vfsName: String? = nil) throws(KithError) {
         self.databaseName = databaseName
         hasher = try SHA256()
         statements = Array(repeating: nil, count: StoreQuery.allCases.count)
@@ -33,7 +33,7 @@ final class SQLiteConnection: @unchecked Sendable {
         let name = path.utf8.starts(with: "file:".utf8) ? "./" + path : path
         var flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         if mayCreate { flags |= SQLITE_OPEN_CREATE }
-        let code = sqlite3_open_v2(name, &handle, flags, nil)
+        let code = sqlite3_open_v2(name, &handle, flags, vfsName)
         guard code == SQLITE_OK else {
             let error = self.error(code)
             sqlite3_close_v2(handle)
