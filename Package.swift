@@ -60,7 +60,10 @@ let package = Package(
             dependencies: ["KithDocuments", "KithStore", "KithWire", "KithReplication"],
             path: "Tests/KithSimulation"),
         .testTarget(name: "KithDocumentsTests", dependencies: ["KithDocuments"]),
-        .testTarget(name: "KithStoreTests", dependencies: ["KithStore", "CSQLite"]),
+        // Writes to a database and looks whether all is there; a process of its own, since the tests kill it.
+        .executableTarget(
+            name: "KithStoreProbe", dependencies: ["KithDocuments", "KithStore"], path: "Tests/KithStoreProbe"),
+        .testTarget(name: "KithStoreTests", dependencies: ["KithStore", "CSQLite", "CLinux", "KithStoreProbe"]),
         .testTarget(name: "KithWireTests", dependencies: ["KithWire"]),
         .testTarget(name: "KithTransportTests", dependencies: ["KithTransport", "KithTrust"]),
         .testTarget(name: "KithTrustTests", dependencies: ["KithTrust"]),

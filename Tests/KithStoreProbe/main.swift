@@ -1,0 +1,25 @@
+// KithStoreProbe ROLE PATH ...: opens the database at PATH and plays one role with it, as a process that tests can kill:
+//
+//   write PATH SEED            makes the database if need be and writes until it is killed; prints each write that was
+//                              acknowledged, "ID REVISION SEQUENCE"
+//   verify PATH                reads such lines from standard input and says what of them the database does not have
+//   share PATH SEED SECONDS    counts up in documents that another process counts up as well; prints what it has added
+import Glibc
+
+let arguments = CommandLine.arguments
+do {
+    switch (arguments.count > 1 ? arguments[1] : "", arguments.count) {
+    case ("write", 4):
+        try WriteRole(path: arguments[2], seed: number(arguments[3])).run()
+    case ("verify", 3):
+        try VerifyRole(path: arguments[2]).run()
+    case ("share", 5):
+        try ShareRole(path: arguments[2], seed: number(arguments[3]), seconds: number(arguments[4])).run()
+    default:
+        printError("usage: \(arguments[0]) write|verify|share PATH ...; see main.swift")
+        exit(64)
+    }
+} catch {
+    printError("\(error)")
+    exit(1)
+}
