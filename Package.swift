@@ -63,7 +63,7 @@ let package = Package(
         // Writes to a database and looks whether all is there; a process of its own, since the tests kill it.
         .executableTarget(
             name: "KithStoreProbe", dependencies: ["KithDocuments", "KithStore"], path: "Tests/KithStoreProbe"),
-        .testTarget(name: "KithStoreTests", dependencies: ["KithStore", "CSQLite", "CLinux", "KithStoreProbe"]),
+        .testTarget(name: "KithStoreTests", dependencies: ["KithStore", "CSQLite", "KithStoreProbe"]),
         .testTarget(name: "KithWireTests", dependencies: ["KithWire"]),
         .testTarget(name: "KithTransportTests", dependencies: ["KithTransport", "KithTrust"]),
         .testTarget(name: "KithTrustTests", dependencies: ["KithTrust"]),
