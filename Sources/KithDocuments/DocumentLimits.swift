@@ -4,6 +4,8 @@ public enum DocumentLimits {
     public static let documentIDBytesMax = 240
     /// Longest database name; a longer one is refused. It leaves ample room for an ending in a file name of 255 bytes.
     public static let databaseNameBytesMax = 100
+    /// Longest scope and longest name of a collection; a longer one is refused, as in Couchbase.
+    public static let collectionNameBytesMax = 251
     /// Longest digest of a revision ID; a longer one is refused. It is what Couchbase Lite can keep (41 bytes in hex).
     public static let revisionDigestBytesMax = 82
     /// Highest generation of a revision; a higher one is refused.

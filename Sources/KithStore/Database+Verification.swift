@@ -24,36 +24,47 @@ extension Database {
             var faults = try connection.texts("PRAGMA integrity_check").filter { $0 != "ok" }
             let snapshot = Snapshot(connection)
             defer { snapshot.end() }
-            let counters = try snapshot.counters()
-            var found = Counters()
-            found.lastSequence = counters.lastSequence
-            var losingLeaves = 0
-            try connection.with(.allForDigest) { statement in
-                while try statement.step() {
-                    let id = statement.documentID(0)
-                    let row = try DocumentRow(sequence: 0, statement, revisionColumn: 1)
-                    let tree = try row.tree(connection.databaseName)
-                    let leaves = tree.storedLeaves
-                    if DocumentFlags(leaves) != row.flags { faults.append("the flags of \(id) are wrong") }
-                    if leaves[0] != row.winner { faults.append("the winner of \(id) is wrong") }
-                    if row.isSingle != (tree.count == 1) { faults.append("the tree of \(id) is not in its short form") }
-                    for leaf in leaves.dropFirst() {
-                        losingLeaves += 1
-                        _ = try snapshot.leafBody(id, leaf.revision, connection)
-                    }
-                    found.add(row.flags, 1)
-                }
-            }
-            if found.live != counters.live { faults.append("live documents are counted wrongly") }
-            if found.deleted != counters.deleted { faults.append("deleted documents are counted wrongly") }
-            if found.conflicts != counters.conflicts { faults.append("conflicts are counted wrongly") }
-            if try connection.number("SELECT count(*) FROM leaf") != losingLeaves {
-                faults.append("there are bodies of revisions that are no losing leaves")
-            }
-            if try connection.number("SELECT coalesce(max(sequence), 0) FROM document") > Int(counters.lastSequence) {
-                faults.append("a sequence is above the last one")
+            for name in try snapshot.collections() {
+                let inCollection = name == .default ? "" : " in collection \(name)"
+                faults += try snapshot.collection(name).faultsOfCollection().map { $0 + inCollection }
             }
             return faults
         }
+    }
+}
+
+extension Snapshot {
+    fileprivate func faultsOfCollection() throws -> [String] {
+        let connection = try connection
+        var faults: [String] = []
+        let counters = try counters()
+        var found = Counters()
+        found.lastSequence = counters.lastSequence
+        var losingLeaves = 0
+        try connection.with(.allForDigest, in: number) { statement in
+            while try statement.step() {
+                let id = statement.documentID(0)
+                let row = try DocumentRow(sequence: 0, statement, revisionColumn: 1)
+                let tree = try row.tree(connection.databaseName)
+                let leaves = tree.storedLeaves
+                if DocumentFlags(leaves) != row.flags { faults.append("the flags of \(id) are wrong") }
+                if leaves[0] != row.winner { faults.append("the winner of \(id) is wrong") }
+                if row.isSingle != (tree.count == 1) { faults.append("the tree of \(id) is not in its short form") }
+                for leaf in leaves.dropFirst() {
+                    losingLeaves += 1
+                    _ = try leafBody(id, leaf.revision, connection)
+                }
+                found.add(row.flags, 1)
+            }
+        }
+        if found.live != counters.live { faults.append("live documents are counted wrongly") }
+        if found.deleted != counters.deleted { faults.append("deleted documents are counted wrongly") }
+        if found.conflicts != counters.conflicts { faults.append("conflicts are counted wrongly") }
+        if try connection.number("SELECT count(*) FROM leaf_\(number)") != losingLeaves {
+            faults.append("there are bodies of revisions that are no losing leaves")
+        }
+        let highest = try connection.number("SELECT coalesce(max(sequence), 0) FROM document_\(number)")
+        if highest > Int(counters.lastSequence) { faults.append("a sequence is above the last one") }
+        return faults
     }
 }

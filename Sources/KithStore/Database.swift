@@ -62,10 +62,11 @@ public final class Database: Sendable {
         } else {
             // Until the file is known to be one that this version may change.
             connection.setKeepsLog(true)
-            try DatabaseFile.check(connection)
+            let version = try DatabaseFile.check(connection)
             connection.setKeepsLog(false)
             try connection.configure(.writer)
             try connection.checkCanWrite()
+            try DatabaseFile.migrate(connection, from: version)
         }
         if !options.isDurable { try connection.execute("PRAGMA synchronous = OFF") }
         let identifiers = try connection.texts("SELECT public_id FROM meta UNION ALL SELECT private_id FROM meta")
@@ -183,12 +184,14 @@ public final class Database: Sendable {
 
     // MARK: Observing
 
-    /// Calls `onCommit` with the last sequence after each commit that changed documents, on the writer's thread, after
-    /// the completions of that commit.
+    /// Calls `onCommit` with the last sequence after each commit that changed documents of a collection, on the writer's
+    /// thread, after the completions of that commit.
     ///
     /// - Returns: keep it: the observation ends with it.
-    public func observe(_ onCommit: @escaping @Sendable (UInt64) -> Void) -> ObservationToken {
-        observers.add(onCommit)
+    public func observe(
+        _ collection: CollectionName = .default, _ onCommit: @escaping @Sendable (UInt64) -> Void
+    ) -> ObservationToken {
+        observers.add(collection, onCommit)
     }
 
     /// Bytes that the database takes on the disk, its log included; 0 in memory.

@@ -33,13 +33,16 @@ enum DatabaseFile {
     }
 
     /// Checks the version again through an open connection, since the header may be newer in the write-ahead log.
-    static func check(_ connection: SQLiteConnection) throws(KithError) {
+    ///
+    /// - Returns: the version of the file.
+    static func check(_ connection: SQLiteConnection) throws(KithError) -> UInt32 {
         guard try UInt32(truncatingIfNeeded: connection.number("PRAGMA application_id")) == StoreSchema.applicationID
         else {
             throw notOurs(connection.databaseName)
         }
         let version = try UInt32(truncatingIfNeeded: connection.number("PRAGMA user_version"))
         try check(formatVersion: version, databaseName: connection.databaseName)
+        return version
     }
 
     /// Makes the file of a new database, durable and complete under its name, or not at all; does nothing when another
@@ -57,6 +60,8 @@ enum DatabaseFile {
             path: draft, databaseName: databaseName, mayCreate: false, vfsName: vfsName)
         do {
             try connection.execute("PRAGMA synchronous = FULL")
+            // So that compaction can give free pages back in small steps, while others read and write.
+            try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             try connection.execute("PRAGMA journal_mode = WAL")
             try makeTables(connection)
             connection.checkpoint()
@@ -83,11 +88,14 @@ enum DatabaseFile {
         try connection.execute("PRAGMA application_id = \(StoreSchema.applicationID)")
         try connection.execute("PRAGMA user_version = \(StoreSchema.formatVersion)")
         try connection.execute(StoreSchema.tables)
+        try connection.execute(StoreSchema.tables(ofCollection: StoreSchema.defaultCollection))
         let (publicID, privateID) = (try randomID(), try randomID())
         try connection.execute(
             """
-            INSERT INTO meta (public_id, private_id, last_sequence, live, deleted, conflicts)
-            VALUES ('\(publicID)', '\(privateID)', 0, 0, 0, 0)
+            INSERT INTO meta (public_id, private_id, last_collection, revisions_limit, keeps_old_bodies)
+            VALUES ('\(publicID)', '\(privateID)', 1, \(StoreLimits.revisionsLimitDefault), 0);
+            INSERT INTO collection (number, name, last_sequence, live, deleted, conflicts)
+            VALUES (\(StoreSchema.defaultCollection), '\(CollectionName.default)', 0, 0, 0, 0);
             """)
         try connection.execute("COMMIT")
     }
@@ -146,7 +154,7 @@ enum DatabaseFile {
     }
 
     /// 128 random bits as 32 hex digits.
-    private static func randomID() throws(KithError) -> String {
+    static func randomID() throws(KithError) -> String {
         var bytes = [UInt8](repeating: 0, count: 16)
         guard RAND_bytes(&bytes, Int32(bytes.count)) == 1 else {
             throw KithError(.internal, "OpenSSL has no random numbers")

@@ -3,17 +3,22 @@ import Synchronization
 
 /// Who is told after commits.
 final class Observers: Sendable {
+    private struct Observer: Sendable {
+        let collection: CollectionName
+        let callback: @Sendable (UInt64) -> Void
+    }
+
     private struct State: Sendable {
         var lastToken: UInt64 = 0
-        var callbacks: [UInt64: @Sendable (UInt64) -> Void] = [:]
+        var callbacks: [UInt64: Observer] = [:]
     }
 
     private let state = Mutex(State())
 
-    func add(_ callback: @escaping @Sendable (UInt64) -> Void) -> ObservationToken {
+    func add(_ collection: CollectionName, _ callback: @escaping @Sendable (UInt64) -> Void) -> ObservationToken {
         let number = state.withLock { state in
             state.lastToken += 1
-            state.callbacks[state.lastToken] = callback
+            state.callbacks[state.lastToken] = Observer(collection: collection, callback: callback)
             return state.lastToken
         }
         return ObservationToken(observers: self, number: number)
@@ -27,12 +32,16 @@ final class Observers: Sendable {
         state.withLock { $0.callbacks.removeAll() }
     }
 
-    /// Calls all, in the order in which they came, outside the lock: they may add and remove.
-    func notify(_ sequence: UInt64) {
+    /// Calls those of the collections that changed, in the order in which they came, outside the lock: they may add and
+    /// remove.
+    func notify(_ lastSequences: [CollectionName: UInt64]) {
+        if lastSequences.isEmpty { return }
         let callbacks = state.withLock { state in
             state.callbacks.isEmpty ? [] : state.callbacks.sorted { $0.key < $1.key }.map(\.value)
         }
-        for callback in callbacks { callback(sequence) }
+        for observer in callbacks {
+            if let sequence = lastSequences[observer.collection] { observer.callback(sequence) }
+        }
     }
 }
 

@@ -132,6 +132,7 @@ final class ReaderPool: Sendable {
     }
 
     private static func read<T>(on connection: SQLiteConnection, _ body: (Snapshot) throws -> T) throws -> T {
+        connection.trimStatements()
         // The snapshot is fixed by the first statement that reads.
         try connection.run(.begin)
         let snapshot = Snapshot(connection)

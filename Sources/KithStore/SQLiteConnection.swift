@@ -15,12 +15,15 @@ final class SQLiteConnection: @unchecked Sendable {
     let databaseName: String
     /// Used by the store's operations on this connection, one after the other.
     let hasher: SHA256
-    /// The highest sequence given out on this connection, even by a transaction that was undone: what a body has seen is
-    /// not given again. Only the writer uses it.
-    var highestSequenceGiven: UInt64 = 0
+    /// The highest sequence given out on this connection in each collection, even by a transaction that was undone: what a
+    /// body has seen is not given again. Only the writer uses it.
+    var highestSequenceGiven: [Int: UInt64] = [:]
 
     private var handle: OpaquePointer?
+    /// Of the collection `_default`, and those that concern no collection.
     private var statements: [OpaquePointer?]
+    /// Of other collections, by number.
+    private var otherStatements: [Int: [OpaquePointer?]] = [:]
 
     /// Opens a file that is there, or makes an empty one.
     ///
@@ -54,6 +57,7 @@ final class SQLiteConnection: @unchecked Sendable {
     func close() {
         for statement in statements { sqlite3_finalize(statement) }
         statements = []
+        for number in otherStatements.keys { finalizeStatements(ofCollection: number) }
         sqlite3_close_v2(handle)
         handle = nil
     }
@@ -128,12 +132,21 @@ final class SQLiteConnection: @unchecked Sendable {
         return texts
     }
 
-    /// Uses one of the store's statements, prepared once per connection; afterwards it holds no row and no binding.
+    /// Uses one of the store's statements, prepared once per connection and collection; afterwards it holds no row and no
+    /// binding.
     ///
     /// The same statement must not be used again inside.
     @inline(__always)
-    func with<Result>(_ query: StoreQuery, _ body: (SQLiteStatement) throws -> Result) throws -> Result {
-        let pointer = try statements.isEmpty ? prepare(query) : statements[query.rawValue] ?? prepare(query)
+    func with<Result>(
+        _ query: StoreQuery, in collection: Int = StoreSchema.defaultCollection,
+        _ body: (SQLiteStatement) throws -> Result
+    ) throws -> Result {
+        let pointer: OpaquePointer
+        if collection == StoreSchema.defaultCollection, !statements.isEmpty, let prepared = statements[query.rawValue] {
+            pointer = prepared
+        } else {
+            pointer = try prepare(query, in: collection)
+        }
         defer {
             sqlite3_reset(pointer)
             sqlite3_clear_bindings(pointer)
@@ -146,13 +159,31 @@ final class SQLiteConnection: @unchecked Sendable {
         try with(query) { try $0.run() }
     }
 
-    private func prepare(_ query: StoreQuery) throws(KithError) -> OpaquePointer {
+    private func prepare(_ query: StoreQuery, in collection: Int) throws(KithError) -> OpaquePointer {
+        if let prepared = otherStatements[collection]?[query.rawValue] { return prepared }
         guard let handle else { throw .closed(databaseName) }
         var pointer: OpaquePointer?
-        let code = sqlite3_prepare_v3(handle, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
+        let code = sqlite3_prepare_v3(
+            handle, query.sql(collection: collection), -1, UInt32(SQLITE_PREPARE_PERSISTENT), &pointer, nil)
         guard code == SQLITE_OK, let pointer else { throw error(code) }
-        statements[query.rawValue] = pointer
+        if collection == StoreSchema.defaultCollection {
+            statements[query.rawValue] = pointer
+        } else {
+            otherStatements[collection, default: Array(repeating: nil, count: statements.count)][query.rawValue] =
+                pointer
+        }
         return pointer
+    }
+
+    /// Gives up the prepared statements of a collection, none of which is in use.
+    func finalizeStatements(ofCollection number: Int) {
+        for statement in otherStatements.removeValue(forKey: number) ?? [] { sqlite3_finalize(statement) }
+    }
+
+    /// Gives up what was prepared for collections when there are many of them; between transactions.
+    func trimStatements() {
+        guard otherStatements.count > StoreLimits.preparedCollectionsMax else { return }
+        for number in otherStatements.keys { finalizeStatements(ofCollection: number) }
     }
 
     /// Makes every commit fail, as a disk does that breaks in the last moment: for tests.

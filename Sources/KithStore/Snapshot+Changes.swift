@@ -25,7 +25,7 @@ extension Snapshot {
     public final func changes(since: UInt64, limit: Int) throws -> [Change] {
         guard limit > 0, since < UInt64(Int64.max) else { return [] }
         let connection = try connection
-        return try connection.with(.changes) { statement in
+        return try connection.with(.changes, in: number) { statement in
             statement.bind(since, at: 1)
             statement.bind(limit, at: 2)
             return try Self.changes(statement, connection)
@@ -39,7 +39,7 @@ extension Snapshot {
             let counters = try counters()
             return counters.live + counters.deleted
         }
-        return try connection.with(.pendingCount) { statement in
+        return try connection.with(.pendingCount, in: number) { statement in
             statement.bind(since, at: 1)
             return try statement.step() ? statement.int(0) : 0
         }
@@ -49,7 +49,7 @@ extension Snapshot {
     public final func conflicts(limit: Int, startingAfter: DocumentID? = nil) throws -> [Change] {
         guard limit > 0 else { return [] }
         let connection = try connection
-        return try connection.with(.conflicts) { statement in
+        return try connection.with(.conflicts, in: number) { statement in
             // No ID is empty, so all come after the empty text.
             statement.bind(copying: startingAfter?.text ?? "", at: 1)
             statement.bind(limit, at: 2)

@@ -12,7 +12,7 @@ extension Snapshot {
         let hasher = connection.hasher
         try hasher.begin()
         var (live, deleted, leafRevisions, conflicts) = (0, 0, 0, 0)
-        try connection.with(.allForDigest) { statement in
+        try connection.with(.allForDigest, in: number) { statement in
             while try statement.step() {
                 let row = try DocumentRow(sequence: 0, statement, revisionColumn: 1)
                 let leaves = try row.leaves(connection.databaseName)

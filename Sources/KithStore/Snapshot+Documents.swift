@@ -10,7 +10,8 @@ extension Snapshot {
     ///   not kept.
     public final func document(_ id: DocumentID, revision: RevisionID? = nil) throws -> StoredDocument? {
         let connection = try connection
-        let found: (row: DocumentRow, body: [UInt8])? = try connection.with(.documentWithBody) { statement in
+        let found: (row: DocumentRow, body: [UInt8])? = try connection.with(.documentWithBody, in: number) {
+            statement in
             statement.bind(id, at: 1)
             guard try statement.step() else { return nil }
             return (try DocumentRow(statement, first: 0), statement.bytes(4))
@@ -50,7 +51,7 @@ extension Snapshot {
     ) throws -> [StoredDocument] {
         guard limit > 0 else { return [] }
         let connection = try connection
-        return try connection.with(range.isDescending ? .allDescending : .allAscending) { statement in
+        return try connection.with(range.isDescending ? .allDescending : .allAscending, in: number) { statement in
             statement.bind(copying: range.lowest ?? "", at: 1)
             if let highest = range.highest {
                 statement.bind(copying: highest, at: 2)
@@ -90,7 +91,7 @@ extension Snapshot {
 
     /// A local document: it stays on this node, has no revisions and takes no sequence.
     public final func localDocument(_ name: String) throws -> [UInt8]? {
-        try connection.with(.localDocument) { statement in
+        try connection.with(.localDocument, in: number) { statement in
             statement.bind(copying: name, at: 1)
             return try statement.step() ? statement.bytes(0) : nil
         }

@@ -32,7 +32,8 @@ extension Snapshot {
     ///   change.
     public final func revisionForTransfer(_ id: DocumentID, _ revision: RevisionID) throws -> RevisionForTransfer? {
         let connection = try connection
-        let found: (row: DocumentRow, body: [UInt8]?)? = try connection.with(.documentWithBody) { statement in
+        let found: (row: DocumentRow, body: [UInt8]?)? = try connection.with(.documentWithBody, in: number) {
+            statement in
             statement.bind(id, at: 1)
             guard try statement.step() else { return nil }
             let row = try DocumentRow(statement, first: 0)

@@ -13,8 +13,15 @@ public enum StoreLimits {
     /// short (replication protocol §5.2).
     public static let ancestorsMax = 10
     /// Revisions of a document's history that are kept on each branch, the leaf included; older ones are forgotten with
-    /// the next change (`revs_limit` in CouchDB's words). Each costs about 22 bytes in every write of the document.
-    public static let revisionsPerBranchMax = 1000
+    /// the next change (`revs_limit` in CouchDB's words), unless the database has a limit of its own. Each costs about 22
+    /// bytes in every write of the document.
+    public static let revisionsLimitDefault = 1000
+    /// Most that `DatabaseSettings.revisionsLimit` may be.
+    public static let revisionsLimitMax = 100_000
+    /// Collections in one database; one more is refused. Each has five tables and indexes of its own.
+    public static let collectionsMax = 1_000
+    /// Collections for which a connection keeps prepared statements from one transaction to the next, each about 50 KiB.
+    static let preparedCollectionsMax = 32
     /// Page cache of the writer's connection: holds the inner pages of the indexes of a database of about a gigabyte.
     static let writerCacheKibibytes = 16_384
     /// Page cache of each reader's connection.

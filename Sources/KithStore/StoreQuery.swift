@@ -1,14 +1,18 @@
 /// Every statement of the store's hot paths, by name; each connection prepares one at its first use and keeps it.
 enum StoreQuery: Int, CaseIterable {
     case begin, beginWrite, commit, rollback, savepoint, releaseSavepoint, rollbackToSavepoint
-    case counters, setCounters
+    case counters, setCounters, settings, collectionNumber, insertCollection
     case document, documentWithBody, bodyBySequence, leafBody
     case insertDocument, updateDocument, updateTree, keepWinnerAsLeaf, insertLeafBody, deleteLeafBody
     case changes, pendingCount, conflicts, allAscending, allDescending, allForDigest
     case localDocument, setLocalDocument, deleteLocalDocument
 
-    var sql: String {
-        switch self {
+    /// The statement, for the tables of a collection where it is about documents.
+    func sql(collection: Int) -> String {
+        let document = "document_\(collection)"
+        let leaf = "leaf_\(collection)"
+        let local = "local_\(collection)"
+        return switch self {
         case .begin: "BEGIN"
         // The lock is taken at once, so that no body fails halfway because another process writes.
         case .beginWrite: "BEGIN IMMEDIATE"
@@ -18,50 +22,66 @@ enum StoreQuery: Int, CaseIterable {
         case .releaseSavepoint: "RELEASE body"
         case .rollbackToSavepoint: "ROLLBACK TO body"
 
-        case .counters: "SELECT last_sequence, live, deleted, conflicts FROM meta"
-        case .setCounters: "UPDATE meta SET last_sequence = ?1, live = ?2, deleted = ?3, conflicts = ?4"
+        case .counters: "SELECT last_sequence, live, deleted, conflicts FROM collection WHERE number = \(collection)"
+        case .setCounters:
+            """
+            UPDATE collection SET last_sequence = ?1, live = ?2, deleted = ?3, conflicts = ?4
+            WHERE number = \(collection)
+            """
 
-        case .document: "SELECT sequence, revision, flags, tree FROM document WHERE id = ?1"
-        case .documentWithBody: "SELECT sequence, revision, flags, tree, body FROM document WHERE id = ?1"
-        case .bodyBySequence: "SELECT body FROM document WHERE sequence = ?1"
-        case .leafBody: "SELECT body FROM leaf WHERE id = ?1 AND revision = ?2"
+        case .settings: "SELECT revisions_limit, keeps_old_bodies FROM meta"
+        case .collectionNumber: "SELECT number FROM collection WHERE name = ?1"
+        case .insertCollection:
+            "INSERT INTO collection (number, name, last_sequence, live, deleted, conflicts) VALUES (?1, ?2, 0, 0, 0, 0)"
+
+        case .document: "SELECT sequence, revision, flags, tree FROM \(document) WHERE id = ?1"
+        case .documentWithBody: "SELECT sequence, revision, flags, tree, body FROM \(document) WHERE id = ?1"
+        case .bodyBySequence: "SELECT body FROM \(document) WHERE sequence = ?1"
+        case .leafBody: "SELECT body FROM \(leaf) WHERE id = ?1 AND revision = ?2"
 
         case .insertDocument:
-            "INSERT INTO document (sequence, id, revision, flags, tree, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+            """
+            INSERT INTO \(document) (sequence, id, revision, flags, tree, body, attachments)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """
         case .updateDocument:
             """
-            UPDATE document SET sequence = ?1, revision = ?3, flags = ?4, tree = ?5, body = coalesce(?6, body)
+            UPDATE \(document) SET sequence = ?1, revision = ?3, flags = ?4, tree = ?5, body = coalesce(?6, body),
+                attachments = CASE WHEN ?6 IS NULL THEN attachments ELSE ?7 END
             WHERE sequence = ?2
             """
-        case .updateTree: "UPDATE document SET tree = ?2 WHERE sequence = ?1"
+        case .updateTree: "UPDATE \(document) SET tree = ?2 WHERE sequence = ?1"
         case .keepWinnerAsLeaf:
-            "INSERT INTO leaf (id, revision, body) SELECT id, revision, body FROM document WHERE sequence = ?1"
-        case .insertLeafBody: "INSERT INTO leaf (id, revision, body) VALUES (?1, ?2, ?3)"
-        case .deleteLeafBody: "DELETE FROM leaf WHERE id = ?1 AND revision = ?2"
+            """
+            INSERT INTO \(leaf) (id, revision, attachments, body)
+            SELECT id, revision, attachments, body FROM \(document) WHERE sequence = ?1
+            """
+        case .insertLeafBody: "INSERT INTO \(leaf) (id, revision, body, attachments) VALUES (?1, ?2, ?3, ?4)"
+        case .deleteLeafBody: "DELETE FROM \(leaf) WHERE id = ?1 AND revision = ?2"
 
         case .changes:
-            "SELECT sequence, id, revision, flags, tree FROM document WHERE sequence > ?1 ORDER BY sequence LIMIT ?2"
-        case .pendingCount: "SELECT count(*) FROM document WHERE sequence > ?1"
+            "SELECT sequence, id, revision, flags, tree FROM \(document) WHERE sequence > ?1 ORDER BY sequence LIMIT ?2"
+        case .pendingCount: "SELECT count(*) FROM \(document) WHERE sequence > ?1"
         case .conflicts:
             """
-            SELECT sequence, id, revision, flags, tree FROM document INDEXED BY document_in_conflict
+            SELECT sequence, id, revision, flags, tree FROM \(document) INDEXED BY conflict_\(collection)
             WHERE flags & 4 AND id > ?1 ORDER BY id LIMIT ?2
             """
         case .allAscending:
             """
-            SELECT sequence, id, revision, flags, tree, CASE WHEN ?5 THEN body END FROM document
+            SELECT sequence, id, revision, flags, tree, CASE WHEN ?5 THEN body END FROM \(document)
             WHERE id >= ?1 AND id <= ?2 AND flags & 1 <= ?4 ORDER BY id LIMIT ?3
             """
         case .allDescending:
             """
-            SELECT sequence, id, revision, flags, tree, CASE WHEN ?5 THEN body END FROM document
+            SELECT sequence, id, revision, flags, tree, CASE WHEN ?5 THEN body END FROM \(document)
             WHERE id >= ?1 AND id <= ?2 AND flags & 1 <= ?4 ORDER BY id DESC LIMIT ?3
             """
-        case .allForDigest: "SELECT id, revision, flags, tree, body FROM document ORDER BY id"
+        case .allForDigest: "SELECT id, revision, flags, tree, body FROM \(document) ORDER BY id"
 
-        case .localDocument: "SELECT body FROM local WHERE name = ?1"
-        case .setLocalDocument: "INSERT OR REPLACE INTO local (name, body) VALUES (?1, ?2)"
-        case .deleteLocalDocument: "DELETE FROM local WHERE name = ?1"
+        case .localDocument: "SELECT body FROM \(local) WHERE name = ?1"
+        case .setLocalDocument: "INSERT OR REPLACE INTO \(local) (name, body) VALUES (?1, ?2)"
+        case .deleteLocalDocument: "DELETE FROM \(local) WHERE name = ?1"
         }
     }
 }

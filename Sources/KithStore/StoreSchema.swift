@@ -3,46 +3,79 @@ enum StoreSchema {
     /// In the header of each file: "Kith".
     static let applicationID: UInt32 = 0x4B69_7468
     /// In the header of each file as SQLite's `user_version`: raised when an older program could no longer use the file.
-    static let formatVersion: UInt32 = 1
+    /// `DatabaseFile.migrate` brings older files to it.
+    static let formatVersion: UInt32 = 2
+    /// The number of the collection `_default`, which every database has.
+    static let defaultCollection = 1
 
+    /// What a database has once.
     static let tables = """
-        CREATE TABLE document (
-            sequence INTEGER PRIMARY KEY,
-            id TEXT NOT NULL UNIQUE,
-            revision TEXT NOT NULL,
-            flags INTEGER NOT NULL,
-            tree BLOB,
-            body TEXT NOT NULL
-        ) STRICT;
-        CREATE INDEX document_in_conflict ON document (id) WHERE flags & 4;
-        CREATE TABLE leaf (
-            id TEXT NOT NULL,
-            revision TEXT NOT NULL,
-            body TEXT NOT NULL,
-            PRIMARY KEY (id, revision)
-        ) STRICT, WITHOUT ROWID;
-        CREATE TABLE local (
-            name TEXT PRIMARY KEY NOT NULL,
-            body BLOB NOT NULL
-        ) STRICT, WITHOUT ROWID;
         CREATE TABLE meta (
             public_id TEXT NOT NULL,
             private_id TEXT NOT NULL,
+            last_collection INTEGER NOT NULL,
+            revisions_limit INTEGER NOT NULL,
+            keeps_old_bodies INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE collection (
+            number INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
             last_sequence INTEGER NOT NULL,
             live INTEGER NOT NULL,
             deleted INTEGER NOT NULL,
             conflicts INTEGER NOT NULL
         ) STRICT;
+        CREATE TABLE blob (
+            number INTEGER PRIMARY KEY,
+            digest BLOB UNIQUE,
+            length INTEGER NOT NULL,
+            leased_until INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE blob_piece (
+            place INTEGER PRIMARY KEY,
+            bytes BLOB NOT NULL
+        ) STRICT;
+        CREATE TABLE blob_use (
+            collection INTEGER NOT NULL,
+            id TEXT NOT NULL,
+            revision TEXT NOT NULL,
+            blob INTEGER NOT NULL,
+            PRIMARY KEY (collection, id, revision, blob)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX blob_use_by_blob ON blob_use (blob);
         """
-}
 
-/// What the column `flags` of a document says, so that its tree need not be read for it.
-struct DocumentFlags: OptionSet {
-    let rawValue: Int
-    /// The winner is a tombstone.
-    static let isDeleted = DocumentFlags(rawValue: 1)
-    /// There is more than one leaf.
-    static let hasBranches = DocumentFlags(rawValue: 2)
-    /// There is more than one live leaf: the partial index `document_in_conflict` lists it.
-    static let isInConflict = DocumentFlags(rawValue: 4)
+    /// What a database has for each collection.
+    static func tables(ofCollection number: Int) -> String {
+        """
+        CREATE TABLE document_\(number) (
+            sequence INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            revision TEXT NOT NULL,
+            flags INTEGER NOT NULL,
+            tree BLOB,
+            expires INTEGER,
+            attachments TEXT,
+            body TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX conflict_\(number) ON document_\(number) (id) WHERE flags & 4;
+        CREATE INDEX expiry_\(number) ON document_\(number) (expires) WHERE expires IS NOT NULL;
+        CREATE TABLE leaf_\(number) (
+            id TEXT NOT NULL,
+            revision TEXT NOT NULL,
+            attachments TEXT,
+            body TEXT NOT NULL,
+            PRIMARY KEY (id, revision)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE local_\(number) (
+            name TEXT PRIMARY KEY NOT NULL,
+            body BLOB NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        """
+    }
+
+    /// Takes away what `tables(ofCollection:)` made.
+    static func dropTables(ofCollection number: Int) -> String {
+        "DROP TABLE document_\(number); DROP TABLE leaf_\(number); DROP TABLE local_\(number);"
+    }
 }

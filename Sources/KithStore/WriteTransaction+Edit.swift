@@ -115,12 +115,12 @@ extension WriteTransaction {
     public func setLocalDocument(_ name: String, _ body: [UInt8]?) throws {
         try storing { connection in
             guard let body else {
-                return try connection.with(.deleteLocalDocument) { statement in
+                return try connection.with(.deleteLocalDocument, in: number) { statement in
                     statement.bind(copying: name, at: 1)
                     try statement.run()
                 }
             }
-            try connection.with(.setLocalDocument) { statement in
+            try connection.with(.setLocalDocument, in: number) { statement in
                 statement.bind(copying: name, at: 1)
                 try body.withUnsafeBufferPointer { body in
                     statement.bind(unownedBlob: body, at: 2)

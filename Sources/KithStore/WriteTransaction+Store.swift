@@ -24,7 +24,7 @@ extension WriteTransaction {
                 throw KithError(.internal, "A document without leaves was to be stored")
             }
             let flags = DocumentFlags(leaves)
-            let encodedTree = Self.encode(&tree)
+            let encodedTree = try encode(&tree)
             guard let row else {
                 guard let new, new.leaf.revision == winner.revision else {
                     throw KithError(.internal, "A new document's only revision is not its winner")
@@ -56,18 +56,19 @@ extension WriteTransaction {
     func storeTree(_ tree: RevisionTree, of row: DocumentRow) throws {
         try storing { connection in
             var tree = tree
-            try connection.with(.updateTree) { statement in
+            try connection.with(.updateTree, in: number) { statement in
                 statement.bind(row.sequence, at: 1)
-                statement.bind(copyingBlob: Self.encode(&tree), at: 2)
+                statement.bind(copyingBlob: try encode(&tree), at: 2)
                 try statement.run()
             }
         }
     }
 
-    private static func encode(_ tree: inout RevisionTree) -> [UInt8] {
+    private func encode(_ tree: inout RevisionTree) throws -> [UInt8] {
+        let limit = try settings().revisionsLimit
         // The body of an ancestor has just been dropped, or never came.
         tree.dropBodiesOfAncestors()
-        if tree.count > StoreLimits.revisionsPerBranchMax { tree.prune(toDepth: StoreLimits.revisionsPerBranchMax) }
+        if tree.count > limit { tree.prune(toDepth: limit) }
         return tree.encoded()
     }
 
@@ -75,8 +76,8 @@ extension WriteTransaction {
         _ id: DocumentID, _ winner: Leaf, _ flags: DocumentFlags, encodedTree: [UInt8]?, _ body: [UInt8],
         _ connection: SQLiteConnection
     ) throws -> UInt64 {
-        let sequence = takeSequence(connection)
-        try connection.with(.insertDocument) { statement in
+        let sequence = takeSequence()
+        try connection.with(.insertDocument, in: number) { statement in
             statement.bind(sequence, at: 1)
             statement.bind(id, at: 2)
             statement.bind(winner.revision, at: 3)
@@ -96,8 +97,8 @@ extension WriteTransaction {
         _ row: DocumentRow, _ winner: Leaf, _ flags: DocumentFlags, encodedTree: [UInt8], body: [UInt8]?,
         _ connection: SQLiteConnection
     ) throws -> UInt64 {
-        let sequence = takeSequence(connection)
-        try connection.with(.updateDocument) { statement in
+        let sequence = takeSequence()
+        try connection.with(.updateDocument, in: number) { statement in
             statement.bind(sequence, at: 1)
             statement.bind(row.sequence, at: 2)
             statement.bind(winner.revision, at: 3)
@@ -116,7 +117,7 @@ extension WriteTransaction {
     }
 
     private func keepWinnerAsLeaf(_ sequence: UInt64, _ connection: SQLiteConnection) throws {
-        try connection.with(.keepWinnerAsLeaf) { statement in
+        try connection.with(.keepWinnerAsLeaf, in: number) { statement in
             statement.bind(sequence, at: 1)
             try statement.run()
         }
@@ -125,7 +126,7 @@ extension WriteTransaction {
     private func insertLeafBody(
         _ id: DocumentID, _ revision: RevisionID, _ body: [UInt8], _ connection: SQLiteConnection
     ) throws {
-        try connection.with(.insertLeafBody) { statement in
+        try connection.with(.insertLeafBody, in: number) { statement in
             statement.bind(id, at: 1)
             statement.bind(revision, at: 2)
             try body.withUnsafeBufferPointer { body in
@@ -138,20 +139,10 @@ extension WriteTransaction {
     private func deleteLeafBody(
         _ id: DocumentID, _ revision: RevisionID, _ connection: SQLiteConnection
     ) throws {
-        try connection.with(.deleteLeafBody) { statement in
+        try connection.with(.deleteLeafBody, in: number) { statement in
             statement.bind(id, at: 1)
             statement.bind(revision, at: 2)
             try statement.run()
         }
-    }
-}
-
-extension DocumentFlags {
-    /// What the leaves say, the winner first.
-    init(_ leaves: [Leaf]) {
-        self = []
-        if leaves[0].isDeleted { insert(.isDeleted) }
-        if leaves.count > 1 { insert(.hasBranches) }
-        if leaves.count(where: { !$0.isDeleted }) > 1 { insert(.isInConflict) }
     }
 }

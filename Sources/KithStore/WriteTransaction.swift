@@ -2,37 +2,83 @@ import KithDocuments
 
 /// A transaction of the writer: reads as a snapshot does, and sees what it has written itself.
 ///
-/// It is valid inside the closure that it is given to, and belongs to one thread. When the storage fails in it (a full
-/// disk), everything that the closure wrote is undone, even if it does not pass the error on.
+/// It writes to the collection `_default`; `collection(_:)` gives a view of another one in the same transaction. It is
+/// valid inside the closure that it is given to, and belongs to one thread. When the storage fails in it (a full disk),
+/// everything that the closure wrote is undone, even if it does not pass the error on.
 public final class WriteTransaction: Snapshot {
+    /// For a view of another collection: the transaction itself, which owns it. It is only used while that is valid.
+    private unowned let owner: WriteTransaction?
+    /// Views of other collections, by number.
+    private var views: [Int: WriteTransaction] = [:]
+
     private var current: Counters
     private var countersBeforeBody: Counters
     private var changesBeforeBody = 0
+    private var changeCount = 0
+
+    // These are the transaction's, not a view's.
     private var hasSavepoint = false
+    private var failure: (any Error)?
+    private var wasLost = false
+    private var readSettings: DatabaseSettings?
+
+    private var root: WriteTransaction { owner ?? self }
     /// What the storage reported in the current body; from then on every write throws it.
-    private(set) var storageError: (any Error)?
+    private var storageError: (any Error)? { root.failure }
     /// Whether SQLite has ended the transaction by itself, with all that was in it.
-    private(set) var isLost = false
-    /// Changes of documents so far that have not been undone.
-    private(set) var changedDocumentCount = 0
+    var isLost: Bool { root.wasLost }
+    /// Changes of documents so far that have not been undone, in all collections.
+    var changedDocumentCount: Int { root.views.values.reduce(root.changeCount) { $0 + $1.changeCount } }
 
     /// Begins a transaction.
     init(beginningOn connection: SQLiteConnection) throws {
         try connection.run(.beginWrite)
         do {
-            current = try Self.readCounters(connection)
+            current = try Self.readCounters(connection, StoreSchema.defaultCollection)
         } catch {
             if connection.isInTransaction { try? connection.run(.rollback) }
             throw error
         }
-        current.lastSequence = max(current.lastSequence, connection.highestSequenceGiven)
+        owner = nil
         countersBeforeBody = current
         super.init(connection)
+        skipSequencesGiven(connection)
+    }
+
+    /// A view of another collection.
+    private init(viewOf owner: WriteTransaction, collection number: Int, _ name: CollectionName) throws {
+        let connection = try owner.connection
+        self.owner = owner
+        current = try Self.readCounters(connection, number)
+        countersBeforeBody = current
+        super.init(of: owner, collection: number, name)
+        skipSequencesGiven(connection)
     }
 
     override func counters() throws -> Counters {
         _ = try connection
         return current
+    }
+
+    /// The same transaction, for the documents of another collection.
+    ///
+    /// - Throws: `.notFound` when there is none of that name.
+    public override func collection(_ name: CollectionName) throws -> WriteTransaction {
+        let number = try numberOfCollection(name)
+        let root = root
+        if number == root.number { return root }
+        if let view = root.views[number] { return view }
+        let view = try WriteTransaction(viewOf: root, collection: number, name)
+        root.views[number] = view
+        return view
+    }
+
+    public override func settings() throws -> DatabaseSettings {
+        let root = root
+        if let settings = root.readSettings { return settings }
+        let settings = try super.settings()
+        root.readSettings = settings
+        return settings
     }
 
     // MARK: For the writer
@@ -41,9 +87,9 @@ public final class WriteTransaction: Snapshot {
     func beginBody(withSavepoint: Bool) throws {
         if withSavepoint { try connection.run(.savepoint) }
         hasSavepoint = withSavepoint
-        countersBeforeBody = current
-        changesBeforeBody = changedDocumentCount
-        storageError = nil
+        failure = nil
+        noteCounters()
+        for view in views.values { view.noteCounters() }
     }
 
     /// Ends a body: keeps what it did, or undoes it if there is a savepoint.
@@ -52,13 +98,13 @@ public final class WriteTransaction: Snapshot {
     /// - Returns: nil when the body's work stays in the transaction, else why not.
     func endBody(failedWith error: (any Error)?) -> (any Error)? {
         guard let connection = try? connection else { return error }
-        var failure = storageError ?? error
-        if failure == nil, connection.isInTransaction {
+        var reason = failure ?? error
+        if reason == nil, connection.isInTransaction {
             do {
                 if hasSavepoint { try connection.run(.releaseSavepoint) }
                 return nil
             } catch {
-                failure = error
+                reason = error
             }
         }
         if connection.isInTransaction {
@@ -68,43 +114,64 @@ public final class WriteTransaction: Snapshot {
                     try connection.run(.releaseSavepoint)
                 }
             } catch {
-                isLost = true
+                wasLost = true
             }
         } else {
-            isLost = true
+            wasLost = true
         }
         undoCounters()
-        return failure ?? KithError(.internal, "Database \(connection.databaseName) ended a transaction by itself")
+        // A view that the body made counts from what it had found; a collection that it made is no longer there.
+        for view in views.values { view.undoCounters() }
+        for (number, view) in views where view.changeCount == 0 { forget(view, number) }
+        readSettings = nil
+        return reason ?? KithError(.internal, "Database \(connection.databaseName) ended a transaction by itself")
     }
 
     /// Undoes everything; harmless when the transaction is lost already.
     func rollBack() {
         guard let connection = try? connection else { return }
         if connection.isInTransaction { try? connection.run(.rollback) }
-        end()
+        finish(connection)
     }
 
     /// Makes everything durable.
     ///
-    /// - Returns: the last sequence, if documents changed.
+    /// - Returns: the last sequence of each collection in which documents changed.
     /// - Throws: when nothing of the transaction is kept; it has to be rolled back then.
-    func commit() throws -> UInt64? {
+    func commit() throws -> [CollectionName: UInt64] {
         let connection = try connection
         guard connection.isInTransaction else {
             throw KithError(.internal, "Database \(connection.databaseName) ended a transaction by itself")
         }
-        if changedDocumentCount > 0 {
-            try connection.with(.setCounters) { statement in
-                statement.bind(current.lastSequence, at: 1)
-                statement.bind(current.live, at: 2)
-                statement.bind(current.deleted, at: 3)
-                statement.bind(current.conflicts, at: 4)
-                try statement.run()
-            }
+        var changed: [CollectionName: UInt64] = [:]
+        for view in [self] + views.values where view.changeCount > 0 {
+            try view.writeCounters(connection)
+            changed[view.collectionName] = view.current.lastSequence
         }
         try connection.run(.commit)
+        finish(connection)
+        return changed
+    }
+
+    /// Ends this, and notes which sequences were given, also by bodies that were undone: they have seen them.
+    private func finish(_ connection: SQLiteConnection) {
+        for view in [self] + views.values { forget(view, nil) }
+        views = [:]
         end()
-        return changedDocumentCount > 0 ? current.lastSequence : nil
+    }
+
+    private func forget(_ view: WriteTransaction, _ number: Int?) {
+        lifetime.connection.highestSequenceGiven[view.number] = view.current.lastSequence
+        if let number { views[number] = nil }
+    }
+
+    private func skipSequencesGiven(_ connection: SQLiteConnection) {
+        current.lastSequence = max(current.lastSequence, connection.highestSequenceGiven[number] ?? 0)
+    }
+
+    private func noteCounters() {
+        countersBeforeBody = current
+        changesBeforeBody = changeCount
     }
 
     private func undoCounters() {
@@ -112,7 +179,17 @@ public final class WriteTransaction: Snapshot {
         let lastSequence = current.lastSequence
         current = countersBeforeBody
         current.lastSequence = lastSequence
-        changedDocumentCount = changesBeforeBody
+        changeCount = changesBeforeBody
+    }
+
+    private func writeCounters(_ connection: SQLiteConnection) throws {
+        try connection.with(.setCounters, in: number) { statement in
+            statement.bind(current.lastSequence, at: 1)
+            statement.bind(current.live, at: 2)
+            statement.bind(current.deleted, at: 3)
+            statement.bind(current.conflicts, at: 4)
+            try statement.run()
+        }
     }
 
     // MARK: For the operations
@@ -127,22 +204,32 @@ public final class WriteTransaction: Snapshot {
             }
             return try body(connection)
         } catch {
-            storageError = error
+            root.failure = error
             throw error
         }
     }
 
     /// A sequence that was never given before.
-    func takeSequence(_ connection: SQLiteConnection) -> UInt64 {
+    func takeSequence() -> UInt64 {
         current.lastSequence += 1
-        connection.highestSequenceGiven = current.lastSequence
         return current.lastSequence
     }
 
-    /// Counts a change of a document.
-    func count(from old: DocumentFlags?, to new: DocumentFlags) {
+    /// Raises the last sequence, so that none up to it is given.
+    func skipSequences(to sequence: UInt64) {
+        current.lastSequence = max(current.lastSequence, sequence)
+        changeCount += 1
+    }
+
+    /// Counts a change of a document: nil stands for one that is not there.
+    func count(from old: DocumentFlags?, to new: DocumentFlags?) {
         if let old { current.add(old, -1) }
-        current.add(new, 1)
-        changedDocumentCount += 1
+        if let new { current.add(new, 1) }
+        changeCount += 1
+    }
+
+    /// Forgets the settings that were read, since they have changed.
+    func settingsChanged() {
+        root.readSettings = nil
     }
 }

@@ -121,6 +121,7 @@ final class Writer: Sendable {
         var batch = Batch()
         do {
             try connection.use { connection in
+                connection.trimStatements()
                 fill(&batch, from: first, on: connection)
             }
         } catch {
@@ -129,7 +130,7 @@ final class Writer: Sendable {
         }
         for (performed, error) in batch.results { performed.complete(error) }
         for job in batch.notRun { job.fail(batch.beginError ?? KithError.closed(databaseName)) }
-        if let sequence = batch.committedSequence { observers.notify(sequence) }
+        observers.notify(batch.committed)
     }
 
     private struct Batch {
@@ -137,8 +138,8 @@ final class Writer: Sendable {
         var results: [(WriteJob.Performed, (any Error)?)] = []
         var notRun: [WriteJob] = []
         var beginError: (any Error)?
-        /// The last sequence, when documents changed.
-        var committedSequence: UInt64?
+        /// The last sequences of the collections in which documents changed.
+        var committed: [CollectionName: UInt64] = [:]
     }
 
     private func fill(_ batch: inout Batch, from first: WriteJob, on connection: SQLiteConnection) {
@@ -197,7 +198,7 @@ final class Writer: Sendable {
             }
         }
         do {
-            batch.committedSequence = try transaction.commit() ?? batch.committedSequence
+            batch.committed = try transaction.commit()
         } catch {
             transaction.roll(back: &batch.results, from: start, error)
         }

@@ -197,14 +197,14 @@ struct DocumentTests {
         let name = try id("a")
         let last = try database.writeBlocking { transaction in
             var parent: RevisionID?
-            for number in 0..<(StoreLimits.revisionsPerBranchMax + 50) {
+            for number in 0..<(StoreLimits.revisionsLimitDefault + 50) {
                 parent = try transaction.put(name, body: bytes(#"{"n":\#(number)}"#), parent: parent).revision
             }
             return try #require(parent)
         }
-        #expect(last.generation == UInt64(StoreLimits.revisionsPerBranchMax + 50))
+        #expect(last.generation == UInt64(StoreLimits.revisionsLimitDefault + 50))
         let history = try #require(try database.read { try $0.history(name, last) })
-        #expect(history.count == StoreLimits.revisionsPerBranchMax - 1)
+        #expect(history.count == StoreLimits.revisionsLimitDefault - 1)
         #expect(try database.findFaults().isEmpty)
     }
 }

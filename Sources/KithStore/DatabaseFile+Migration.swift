@@ -1,0 +1,45 @@
+import KithDocuments
+
+extension DatabaseFile {
+    /// Brings a file of an older format to this one, in one transaction: it is of the one or of the other, whatever
+    /// happens.
+    ///
+    /// - Parameter version: what `check` has found.
+    /// - Throws: `.diskFull`, `.homeNotWritable`, `.inputOutput`; the file is then as it was.
+    static func migrate(_ connection: SQLiteConnection, from version: UInt32) throws(KithError) {
+        guard version < StoreSchema.formatVersion else { return }
+        try connection.execute("BEGIN IMMEDIATE")
+        do {
+            // Another process may have been quicker.
+            if try connection.number("PRAGMA user_version") == 1 { try migrateFrom1(connection) }
+            try connection.execute("COMMIT")
+        } catch {
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Format 1 had one collection, counters in `meta`, and neither blobs nor expiry. Rows are copied, since a column that
+    /// is added to a table comes after the body, and whoever reads it would read past that.
+    private static func migrateFrom1(_ connection: SQLiteConnection) throws(KithError) {
+        try connection.execute("ALTER TABLE meta RENAME TO old_meta")
+        try connection.execute(StoreSchema.tables)
+        try connection.execute(StoreSchema.tables(ofCollection: StoreSchema.defaultCollection))
+        try connection.execute(
+            """
+            INSERT INTO meta (public_id, private_id, last_collection, revisions_limit, keeps_old_bodies)
+                SELECT public_id, private_id, 1, \(StoreLimits.revisionsLimitDefault), 0 FROM old_meta;
+            INSERT INTO collection (number, name, last_sequence, live, deleted, conflicts)
+                SELECT 1, '\(CollectionName.default)', last_sequence, live, deleted, conflicts FROM old_meta;
+            INSERT INTO document_1 (sequence, id, revision, flags, tree, body)
+                SELECT sequence, id, revision, flags, tree, body FROM document ORDER BY sequence;
+            INSERT INTO leaf_1 (id, revision, body) SELECT id, revision, body FROM leaf;
+            INSERT INTO local_1 (name, body) SELECT name, body FROM local;
+            DROP TABLE old_meta;
+            DROP TABLE document;
+            DROP TABLE leaf;
+            DROP TABLE local;
+            PRAGMA user_version = 2;
+            """)
+    }
+}

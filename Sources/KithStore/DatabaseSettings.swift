@@ -1,0 +1,15 @@
+/// What a database is set to, by whoever uses it; it lies in the file and holds for everybody who opens it.
+public struct DatabaseSettings: Sendable, Equatable {
+    /// Revisions of a document's history that are kept on each branch, the leaf included, at least 1: `revs_limit`. Older
+    /// ones are forgotten with the document's next change.
+    public var revisionsLimit: Int
+    /// Whether bodies of superseded revisions stay until the database is compacted, for whoever merges or wants to look at
+    /// them; each then costs its place on the disk, and each update one more row.
+    public var keepsOldBodies: Bool
+
+    /// Settings.
+    public init(revisionsLimit: Int = StoreLimits.revisionsLimitDefault, keepsOldBodies: Bool = false) {
+        self.revisionsLimit = revisionsLimit
+        self.keepsOldBodies = keepsOldBodies
+    }
+}

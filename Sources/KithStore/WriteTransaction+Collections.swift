@@ -1,0 +1,64 @@
+import KithDocuments
+
+extension WriteTransaction {
+    /// Makes a collection; does nothing when it is there.
+    ///
+    /// - Throws: `.tooLarge` when the database has `StoreLimits.collectionsMax` collections.
+    public func createCollection(_ name: CollectionName) throws {
+        guard try !hasCollection(name) else { return }
+        guard try connection.number("SELECT count(*) FROM collection") < StoreLimits.collectionsMax else {
+            throw KithError(
+                .tooLarge,
+                "Database \(try connection.databaseName) has \(StoreLimits.collectionsMax) collections already",
+                remedy: "Drop one that is no longer needed")
+        }
+        try storing { connection in
+            // Numbers are not given again, so that nothing that was kept for a dropped collection fits another one.
+            try connection.execute("UPDATE meta SET last_collection = last_collection + 1")
+            let number = try connection.number("SELECT last_collection FROM meta")
+            try connection.execute(StoreSchema.tables(ofCollection: number))
+            try connection.with(.insertCollection) { statement in
+                statement.bind(number, at: 1)
+                statement.bind(copying: name.text, at: 2)
+                try statement.run()
+            }
+        }
+    }
+
+    /// Removes a collection with all its documents, without telling peers; does nothing when it is not there.
+    ///
+    /// - Throws: `.badName` for `_default`, which every database has.
+    public func dropCollection(_ name: CollectionName) throws {
+        guard name != .default else {
+            throw KithError(
+                .badName, "The collection _default cannot be dropped",
+                remedy: "Purge its documents, or drop the database")
+        }
+        guard let number = try collectionNumber(name) else { return }
+        try storing { connection in
+            connection.finalizeStatements(ofCollection: number)
+            try connection.execute(
+                "DELETE FROM blob_use WHERE collection = \(number); DELETE FROM collection WHERE number = \(number);")
+            try connection.execute(StoreSchema.dropTables(ofCollection: number))
+        }
+    }
+
+    /// Changes what the database is set to.
+    ///
+    /// - Throws: `.badDocument` when the revisions limit is below 1.
+    public func setSettings(_ settings: DatabaseSettings) throws {
+        guard settings.revisionsLimit >= 1, settings.revisionsLimit <= StoreLimits.revisionsLimitMax else {
+            throw KithError(
+                .badRequest, "The limit of revisions must be from 1 to \(StoreLimits.revisionsLimitMax)",
+                remedy: "The default is \(StoreLimits.revisionsLimitDefault)")
+        }
+        try storing { connection in
+            try connection.execute(
+                """
+                UPDATE meta SET revisions_limit = \(settings.revisionsLimit),
+                    keeps_old_bodies = \(settings.keepsOldBodies ? 1 : 0)
+                """)
+        }
+        settingsChanged()
+    }
+}

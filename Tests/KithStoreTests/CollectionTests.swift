@@ -1,0 +1,156 @@
+import KithDocuments
+import KithStore
+import Testing
+
+@Suite("Store: collections")
+struct CollectionTests {
+    private let orders: CollectionName
+    private let stock: CollectionName
+
+    init() throws {
+        orders = try CollectionName("shop.orders")
+        stock = try CollectionName("stock")
+    }
+
+    private func put(_ database: Database, _ collection: CollectionName, _ name: String, _ body: String = "{}") throws {
+        _ = try database.writeBlocking {
+            try $0.collection(collection).put(id(name), body: bytes(body), parent: nil)
+        }
+    }
+
+    @Test("each has its own documents, sequences, conflicts and local documents")
+    func isSeparate() throws {
+        let database = try memoryDatabase()
+        try database.writeBlocking { [orders, stock] in
+            try $0.createCollection(orders)
+            try $0.createCollection(stock)
+        }
+        try put(database, .default, "a", #"{"in":"default"}"#)
+        try put(database, orders, "a", #"{"in":"orders"}"#)
+        try put(database, orders, "b")
+        try database.writeBlocking { [orders] in
+            try $0.collection(orders).setLocalDocument("note", bytes("1"))
+            try $0.collection(orders).insert(incoming("a", ["1-ff"]))
+        }
+        try database.read { (snapshot) throws in
+            let names = try snapshot.collections()
+            #expect(names == [.default, orders, stock])
+            let document = try #require(try snapshot.document(id("a")))
+            #expect(text(document.body) == #"{"in":"default"}"#)
+            #expect(try snapshot.collection(orders).document(id("a"))?.leaves.count == 2)
+            #expect(try snapshot.collection(stock).document(id("a")) == nil)
+            #expect(try snapshot.lastSequence == 1)
+            #expect(try snapshot.collection(orders).lastSequence == 3)
+            #expect(try snapshot.collection(stock).lastSequence == 0)
+            #expect(try snapshot.conflictCount == 0)
+            #expect(try snapshot.collection(orders).conflictCount == 1)
+            #expect(try snapshot.localDocument("note") == nil)
+            #expect(try snapshot.collection(orders).localDocument("note") == bytes("1"))
+            // The default collection of a view is that of the database.
+            #expect(try snapshot.collection(orders).collection(.default).documentCount == 1)
+        }
+        #expect(try database.findFaults() == [])
+    }
+
+    @Test("one transaction writes to several, and undoes all of them")
+    func isOneTransaction() throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        try database.writeBlocking { [orders] in try $0.createCollection(orders) }
+        #expect(throws: KithError.self) {
+            try database.writeBlocking { [orders, stock] transaction in
+                try transaction.put(id("a"), body: bytes("{}"), parent: nil)
+                try transaction.collection(orders).put(id("a"), body: bytes("{}"), parent: nil)
+                try transaction.createCollection(stock)
+                try transaction.collection(stock).put(id("a"), body: bytes("{}"), parent: nil)
+                throw KithError(.conflict, "on purpose")
+            }
+        }
+        try database.read { (snapshot) throws in
+            #expect(try snapshot.documentCount == 0)
+            #expect(try snapshot.collection(orders).documentCount == 0)
+            #expect(try !snapshot.hasCollection(stock))
+        }
+        try put(database, orders, "b")
+        // The sequence that the undone body has seen is not given again.
+        let found = try database.read { try $0.collection(orders).lastSequence }
+        #expect(found == 2)
+        database.close()
+        let again = try fileDatabase(folder, create: false)
+        #expect(try again.read { try $0.collection(orders).documentCount } == 1)
+        #expect(try again.findFaults() == [])
+    }
+
+    @Test("one that is dropped is gone with its documents, and comes back empty")
+    func isDropped() throws {
+        let database = try memoryDatabase()
+        try database.writeBlocking { [orders] in try $0.createCollection(orders) }
+        try put(database, orders, "a")
+        try database.writeBlocking { [orders] transaction in
+            try transaction.collection(orders).put(id("b"), body: bytes("{}"), parent: nil)
+            try transaction.dropCollection(orders)
+            #expect(throws: KithError.self) { try transaction.collection(orders) }
+        }
+        #expect(throws: KithError.self) { try database.read { _ = try $0.collection(orders) } }
+        try database.writeBlocking { [orders] in
+            try $0.createCollection(orders)
+            try $0.createCollection(orders)
+        }
+        let found = try database.read { try $0.collection(orders).documentCount }
+        #expect(found == 0)
+        #expect(throws: KithError.self) { try database.writeBlocking { try $0.dropCollection(.default) } }
+        #expect(try database.findFaults() == [])
+    }
+
+    @Test("observers hear of their own collection only")
+    func observersAreSeparate() throws {
+        let database = try memoryDatabase()
+        try database.writeBlocking { [orders] in try $0.createCollection(orders) }
+        let heard = Shared<[String]>([])
+        let first = database.observe { sequence in heard.withLock { $0.append("default \(sequence)") } }
+        let second = database.observe(orders) { sequence in heard.withLock { $0.append("orders \(sequence)") } }
+        try put(database, orders, "a")
+        try put(database, .default, "a")
+        try put(database, orders, "b")
+        #expect(heard.withLock { $0 } == ["orders 1", "default 1", "orders 2"])
+        first.cancel()
+        second.cancel()
+    }
+
+    @Test("more collections than a connection keeps statements for")
+    func many() throws {
+        let database = try memoryDatabase()
+        let names = try (0..<80).map { try CollectionName("c\($0)") }
+        try database.writeBlocking { transaction in
+            for name in names { try transaction.createCollection(name) }
+        }
+        for name in names { try put(database, name, "a") }
+        try database.read { (snapshot) throws in
+            for name in names { #expect(try snapshot.collection(name).documentCount == 1) }
+        }
+    }
+
+    @Test("the limit of revisions is the database's own")
+    func revisionsLimit() throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        try database.writeBlocking { try $0.setSettings(DatabaseSettings(revisionsLimit: 3)) }
+        try database.writeBlocking { transaction in
+            var parent: RevisionID?
+            for number in 0..<10 {
+                parent = try transaction.put(id("a"), body: bytes("{\"n\":\(number)}"), parent: parent).revision
+            }
+        }
+        database.close()
+        let again = try fileDatabase(folder, create: false)
+        try again.read { (snapshot) throws in
+            #expect(try snapshot.settings().revisionsLimit == 3)
+            let winner = try #require(try snapshot.document(id("a"))).revision
+            #expect(winner.generation == 10)
+            #expect(try snapshot.history(id("a"), winner)?.count == 2)
+        }
+        #expect(throws: KithError.self) {
+            try again.writeBlocking { try $0.setSettings(DatabaseSettings(revisionsLimit: 0)) }
+        }
+    }
+}
