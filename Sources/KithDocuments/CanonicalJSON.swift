@@ -44,12 +44,12 @@ public enum CanonicalJSON {
         try run(bytes, mode: .body, bytesMax: DocumentLimits.documentBytesMax).bytes
     }
 
-    /// Takes a document as REST has it apart: `_id`, `_rev`, `_deleted` and `_revisions` are checked and split off, and
-    /// the rest is made canonical. Any other top-level name that begins with `_` is an error that names it, except an
-    /// empty `_attachments`.
+    /// Takes a document as REST has it apart: `_id`, `_rev`, `_deleted`, `_revisions`, `_attachments` and `_exp` are
+    /// checked and split off, and the rest is made canonical. Any other top-level name that begins with `_` is an error
+    /// that names it.
     ///
-    /// - Throws: `bad_document` (which names a reserved property or one of the wrong type), `bad_name` (an ID or a
-    ///   revision ID that is not legal), `not_implemented` (attachments) or `too_large`.
+    /// - Throws: `bad_document` (which names a reserved property or one of the wrong type), `bad_name` (an ID, a revision
+    ///   ID or the name of an attachment that is not legal) or `too_large`.
     public static func split(_ bytes: UnsafeRawBufferPointer) throws(KithError) -> DocumentParts {
         let result = try run(bytes, mode: .document, bytesMax: DocumentLimits.documentBytesMax)
         return try DocumentParts(takenOut: result.takenOut, body: result.bytes)
@@ -57,7 +57,7 @@ public enum CanonicalJSON {
 
     /// Takes a document as REST has it apart; see the function of the same name for a buffer.
     ///
-    /// - Throws: `bad_document`, `bad_name`, `not_implemented` or `too_large`.
+    /// - Throws: `bad_document`, `bad_name` or `too_large`.
     public static func split(_ bytes: [UInt8]) throws(KithError) -> DocumentParts {
         let result = try run(bytes, mode: .document, bytesMax: DocumentLimits.documentBytesMax)
         return try DocumentParts(takenOut: result.takenOut, body: result.bytes)

@@ -26,7 +26,7 @@ struct CanonicalPass: ~Copyable {
 
     /// A top-level name that `Mode.document` takes out.
     enum Reserved: UInt8, CaseIterable {
-        case id, revision, deleted, attachments, revisions
+        case id, revision, deleted, attachments, revisions, expiry
 
         var name: StaticString {
             switch self {
@@ -35,6 +35,7 @@ struct CanonicalPass: ~Copyable {
             case .deleted: "_deleted"
             case .attachments: "_attachments"
             case .revisions: "_revisions"
+            case .expiry: "_exp"
             }
         }
     }

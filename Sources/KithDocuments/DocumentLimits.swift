@@ -23,4 +23,19 @@ public enum DocumentLimits {
     /// Most digits of an integer, and most characters of any other number; a longer number is refused, since the cost
     /// of reading it would grow with the square of its length elsewhere.
     public static let numberCharactersMax = 1_000
+
+    /// Longest name of an attachment; a longer one is refused. File systems stop at 255 for each part of a path.
+    public static let attachmentNameBytesMax = 1_024
+    /// Longest content type of an attachment; a longer one is refused. It must fit a header of HTTP.
+    public static let attachmentTypeBytesMax = 255
+    /// Longest name of an attachment's encoding (`gzip`); a longer one is refused.
+    public static let attachmentEncodingBytesMax = 32
+    /// Attachments of one document; a document with more is refused. Their metadata is read whole.
+    public static let attachmentsMax = 10_000
+    /// Bytes of all attachments of one document; a document that claims more is refused. So sums never overflow.
+    public static let attachmentsBytesMax: UInt64 = 1 << 40
+    /// Below this, a number in `_exp` is seconds from now and not a date: 30 days, as in Sync Gateway and Couchbase Server.
+    public static let expirySecondsRelativeEnd: UInt64 = 2_592_000
+    /// Latest `_exp`, in Unix seconds (the year 2106); a later one is refused, as Sync Gateway does.
+    public static let expiryUnixSecondsMax: UInt64 = 4_294_967_295
 }

@@ -8,6 +8,10 @@ public struct DocumentParts: Sendable, Equatable {
     public let isDeleted: Bool
     /// The ancestors that `_revisions` named, newest first, without `revision`; `nil` when it was not there.
     public let history: [RevisionID]?
+    /// The entries of `_attachments`, rising by name; `nil` when it was not there, empty when it had none.
+    public let attachments: [IncomingAttachment]?
+    /// `_exp`, when it was there.
+    public let expiry: Expiry?
     /// The rest as a canonical JSON object.
     public let body: [UInt8]
 
@@ -16,6 +20,8 @@ public struct DocumentParts: Sendable, Equatable {
         var revision: RevisionID?
         var isDeleted = false
         var revisions: JSONValue?
+        var attachments: [IncomingAttachment]?
+        var expiry: Expiry?
         for (name, bytes) in takenOut {
             let value = JSONValue(canonical: bytes)
             switch name {
@@ -28,11 +34,8 @@ public struct DocumentParts: Sendable, Equatable {
             case .deleted:
                 guard let flag = value.boolValue else { throw Self.wrongType(name, "true or false") }
                 isDeleted = flag
-            case .attachments:
-                guard let attachments = value.objectValue else { throw Self.wrongType(name, "an object") }
-                guard attachments.isEmpty else {
-                    throw KithError(.notImplemented, "this version keeps no attachments (_attachments is not empty)")
-                }
+            case .attachments: attachments = try IncomingAttachment.list(value)
+            case .expiry: expiry = try Expiry(value)
             case .revisions:
                 revisions = value
             }
@@ -41,6 +44,8 @@ public struct DocumentParts: Sendable, Equatable {
         self.revision = revision
         self.isDeleted = isDeleted
         self.history = if let revisions { try Self.history(revisions, of: revision) } else { nil }
+        self.attachments = attachments
+        self.expiry = expiry
         self.body = body
     }
 

@@ -15,9 +15,16 @@ struct RESTDocument: Sendable {
 
     /// Reads the text of a request.
     ///
-    /// - Throws: `.badDocument` or `.tooLarge`, saying what cannot be kept and where.
+    /// - Throws: `.badDocument` or `.tooLarge`, saying what cannot be kept and where; `.notImplemented` for attachments
+    ///   and an expiry.
     init(parsing bytes: [UInt8]) throws(KithError) {
         let parts = try CanonicalJSON.split(bytes)
+        guard parts.attachments?.isEmpty ?? true else {
+            throw KithError(.notImplemented, "this version keeps no attachments (_attachments is not empty)")
+        }
+        guard parts.expiry == nil else {
+            throw KithError(.notImplemented, "in this version documents do not expire (_exp)")
+        }
         id = parts.id
         revision = parts.revision
         isDeleted = parts.isDeleted

@@ -31,7 +31,8 @@ struct DocumentPartsTests {
     @Test("unknown reserved names are refused and named, nothing is dropped in silence")
     func unknown() {
         for name in [
-            "_class", "_removed", "_purged", "_sequence", "_exp", "_", "__proto__", "_ID", "_conflicts", "_revs_info",
+            "_class", "_removed", "_purged", "_sequence", "_expires", "_", "__proto__", "_ID", "_conflicts",
+            "_revs_info",
         ] {
             for text in [
                 "{\"\(name)\":\"x\",\"v\":1}", "{\"v\":1,\"\(name)\":{}}", "{\"\\u005f\(name.dropFirst())\":1}",
@@ -44,7 +45,7 @@ struct DocumentPartsTests {
 
     @Test("in replication the known ones are refused too")
     func replication() {
-        for name in ["_id", "_rev", "_deleted", "_attachments", "_revisions"] {
+        for name in ["_id", "_rev", "_deleted", "_attachments", "_revisions", "_exp"] {
             #expect(message { try CanonicalJSON.canonicalizeBody(Array("{\"\(name)\":{}}".utf8)) }.contains(name))
         }
         #expect((try? CanonicalJSON.canonicalizeBody(Array("{\"v\":{\"_class\":\"x\"}}".utf8))) != nil)
@@ -64,7 +65,8 @@ struct DocumentPartsTests {
         expectRefusal(.badName) { try split(#"{"_id":""}"#) }
         expectRefusal(.badName) { try split(#"{"_id":"a\u0000b"}"#) }
         expectRefusal(.badName) { try split(#"{"_rev":"foo"}"#) }
-        expectRefusal(.notImplemented) { try split(#"{"_attachments":{"f.txt":{"data":"b25l"}}}"#) }
+        expectRefusal(.badDocument) { try split(#"{"_attachments":{"f.txt":{"data":"?"}}}"#) }
+        expectRefusal(.badName) { try split(#"{"_attachments":{"_f.txt":{"data":"b25l"}}}"#) }
         expectRefusal(.badDocument) { try split(#"{"_id":"a","_id":"a"}"#) }
         expectRefusal(.badDocument) { try split(#"{"_id":"a","x":1,"\u005fid":"a"}"#) }
     }
@@ -82,6 +84,15 @@ struct DocumentPartsTests {
         let parts = try split(#"{"_deleted":false,"v":1}"#)
         #expect(!parts.isDeleted)
         #expect(String(decoding: parts.body, as: UTF8.self) == #"{"v":1}"#)
+    }
+
+    @Test("attachments are split off, and an object without any is not the same as none")
+    func attachments() throws {
+        let parts = try split(#"{"v":1,"_attachments":{"f.txt":{"data":"b25l","content_type":"text/plain"}}}"#)
+        #expect(parts.attachments?.map(\.name) == ["f.txt"])
+        #expect(parts.attachments?.first?.content == .inline(Array("one".utf8)))
+        #expect(String(decoding: parts.body, as: UTF8.self) == #"{"v":1}"#)
+        #expect(try split(#"{"_attachments":{}}"#).attachments == [])
     }
 
     @Test("odd names survive unchanged")

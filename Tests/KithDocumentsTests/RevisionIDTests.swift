@@ -98,26 +98,18 @@ struct RevisionIDTests {
             "{}", "{\"alpha\":1}", "{\"beta\":1}", "{\"alpha\":\"1\"}", "{\"alpha\":true}", "{\"alpha\":[1]}",
             "{\"alpha\":{\"\":1}}",
         ]
-        let blobs: [[[UInt8]]] = [[], [[1]], [[2]], [[1], [2]], [[1, 0, 1, 2]], [[]]]
         var inputs: Set<[UInt8]> = []
         for parent in parents {
             for deleted in [false, true] {
                 for body in bodies {
-                    for digests in blobs {
-                        inputs.insert(
-                            RevisionDigest.input(
-                                parent: parent, deleted: deleted, canonicalBody: Array(body.utf8), blobDigests: digests)
-                        )
-                    }
+                    inputs.insert(
+                        RevisionDigest.input(parent: parent, deleted: deleted, canonicalBody: Array(body.utf8)))
                 }
             }
         }
-        #expect(inputs.count == parents.count * 2 * bodies.count * blobs.count)
+        #expect(inputs.count == parents.count * 2 * bodies.count)
         let fixed = RevisionDigest.input(parent: parents[1], deleted: true, canonicalBody: Array("{}".utf8))
         #expect(fixed == [4] + Array("1-aa".utf8) + [1] + Array("{}".utf8))
         #expect(RevisionDigest.prefix(parent: nil, deleted: false) == [0, 0])
-        let ordered = RevisionDigest.input(parent: nil, deleted: false, canonicalBody: [], blobDigests: [[1], [2]])
-        #expect(
-            ordered == RevisionDigest.input(parent: nil, deleted: false, canonicalBody: [], blobDigests: [[2], [1]]))
     }
 }
