@@ -63,7 +63,10 @@ let package = Package(
         // Writes to a database and looks whether all is there; a process of its own, since the tests kill it.
         .executableTarget(
             name: "KithStoreProbe", dependencies: ["KithDocuments", "KithStore"], path: "Tests/KithStoreProbe"),
-        .testTarget(name: "KithStoreTests", dependencies: ["KithStore", "CSQLite", "KithStoreProbe"]),
+        // A file system for SQLite that fails when a test wants it.
+        .target(name: "CFaultVFS", dependencies: ["CSQLite"], path: "Tests/CFaultVFS"),
+        .testTarget(
+            name: "KithStoreTests", dependencies: ["KithStore", "CSQLite", "CFaultVFS", "KithStoreProbe"]),
         .testTarget(name: "KithWireTests", dependencies: ["KithWire"]),
         .testTarget(name: "KithTransportTests", dependencies: ["KithTransport", "KithTrust"]),
         .testTarget(name: "KithTrustTests", dependencies: ["KithTrust"]),

@@ -106,7 +106,7 @@ public final class Database: Sendable {
         writer.waitUntilClosed()
         readers.waitUntilClosed()
         try? connection.use { connection in
-            connection.checkpoint()
+            try? connection.checkpoint()
             connection.close()
         }
     }

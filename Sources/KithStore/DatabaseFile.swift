@@ -64,7 +64,8 @@ enum DatabaseFile {
             try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
             try connection.execute("PRAGMA journal_mode = WAL")
             try makeTables(connection)
-            connection.checkpoint()
+            // The draft alone gets the name: all of it has to be in there.
+            try connection.checkpoint()
             connection.close()
         } catch {
             connection.close()

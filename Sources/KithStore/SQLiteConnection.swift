@@ -194,9 +194,12 @@ final class SQLiteConnection: @unchecked Sendable {
 
     /// Moves the write-ahead log into the main file and empties it; readers of an older state hinder that, which is no
     /// error.
-    func checkpoint() {
+    ///
+    /// - Throws: when the file cannot be written. Nothing is lost then: the log still has it.
+    func checkpoint() throws(KithError) {
         guard let handle else { return }
-        sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+        guard code == SQLITE_OK || code & 0xFF == SQLITE_BUSY else { throw error(code) }
     }
 
     /// The error that a result code of this connection means.

@@ -6,8 +6,10 @@ import KithStore
 final class TemporaryFolder: Sendable {
     let path: String
 
-    init() {
-        var template = Array("/tmp/kith-store-XXXXXX".utf8CString)
+    /// Makes one; `inMemory` is for tests that play the disk's part themselves, and need none that is slow.
+    init(inMemory: Bool = false) {
+        let parent = inMemory && access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp"
+        var template = Array("\(parent)/kith-store-XXXXXX".utf8CString)
         path = template.withUnsafeMutableBufferPointer { buffer in
             mkdtemp(buffer.baseAddress!)
             return String(cString: buffer.baseAddress!)

@@ -1,0 +1,161 @@
+import CSQLite
+import KithDocuments
+import KithStore
+
+/// A database that a scripted workload is played on while the file system fails, and the ledger of it.
+///
+/// Everything runs on one thread, so that each run makes the same calls.
+final class FaultRun {
+    /// One step of the script. It may throw a `KithError` where a fault or its consequences hit.
+    typealias Step = @Sendable (FaultRun) throws -> Void
+
+    let path: String
+    let vfs: FaultVFS
+    private let isDurable: Bool
+    private var database: Database?
+    private(set) var ledger = Ledger()
+    /// Codes of the errors that the steps met.
+    private(set) var errors: Set<ErrorCode> = []
+    /// What must not happen whatever fails.
+    private(set) var faults: [String] = []
+
+    init(path: String, vfs: FaultVFS, isDurable: Bool = true) {
+        self.path = path
+        self.vfs = vfs
+        self.isDurable = isDurable
+    }
+
+    /// Plays a script; after a step that failed it goes on with the next.
+    ///
+    /// - Parameter calls: the call at which the power is cut: nothing runs afterwards.
+    func play(_ script: [Step], untilCall calls: Int = .max) {
+        for step in script where vfs.count < calls {
+            do {
+                try step(self)
+            } catch let error as KithError {
+                expect(error)
+            } catch {
+                faults.append("\(error)")
+            }
+        }
+    }
+
+    /// An error that came while the disk failed: a write that needs one that failed conflicts, or finds nothing.
+    private func expect(_ error: KithError) {
+        errors.insert(error.code)
+        let expected: [ErrorCode] = [.inputOutput, .diskFull, .conflict, .notFound, .closed]
+        if !expected.contains(error.code) { faults.append("\(error.code): \(error)") }
+    }
+
+    // MARK: Steps
+
+    func open() throws {
+        var options = DatabaseOptions(writer: .caller, isDurable: isDurable)
+        options.vfsName = vfs.name
+        let database = try Database(
+            path: path, name: DatabaseName("test"), create: ledger.publicID == nil, options: options)
+        self.database = database
+        ledger.publicID = database.publicID
+    }
+
+    func close() {
+        database?.close()
+        database = nil
+    }
+
+    /// Writes, and notes whether that was acknowledged.
+    func write(_ body: @escaping @Sendable (WriteTransaction) throws -> [Ledger.Write]) throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        let intended = Shared<[Ledger.Write]>([])
+        do {
+            let writes = try database.writeBlocking { transaction in
+                let writes = try body(transaction)
+                intended.withLock { $0 = writes }
+                return writes
+            }
+            ledger.acknowledge(writes)
+        } catch {
+            ledger.fail(intended.withLock { $0 })
+            throw error
+        }
+    }
+
+    /// Writes several bodies that share a commit; those that throw are undone alone.
+    func writeTogether(_ bodies: [@Sendable (WriteTransaction) throws -> [Ledger.Write]]) throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        let outcomes = Shared<[(intended: [Ledger.Write], isAcknowledged: Bool)]>([])
+        // What is submitted inside a body waits for it, and is taken into the same transaction.
+        database.submitWrite(
+            { _ in
+                for body in bodies {
+                    let intended = Shared<[Ledger.Write]>([])
+                    database.submitWrite({ transaction in
+                        let writes = try body(transaction)
+                        intended.withLock { $0 = writes }
+                    }) { result in
+                        let isAcknowledged = (try? result.get()) != nil
+                        outcomes.withLock { $0.append((intended.withLock { $0 }, isAcknowledged)) }
+                    }
+                }
+            }, completion: { _ in })
+        for outcome in outcomes.withLock({ $0 }) {
+            if outcome.isAcknowledged { ledger.acknowledge(outcome.intended) } else { ledger.fail(outcome.intended) }
+        }
+    }
+
+    func setLocalDocument(_ value: String) throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        do {
+            try database.writeBlocking { try $0.setLocalDocument("checkpoint", bytes(value)) }
+            ledger.acknowledge(local: value)
+        } catch {
+            ledger.fail(local: value)
+            throw error
+        }
+    }
+
+    /// Moves the log into the file, by another connection, so that the database goes on with an emptied log.
+    func checkpoint() {
+        var handle: OpaquePointer?
+        defer { sqlite3_close_v2(handle) }
+        guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, vfs.name) == SQLITE_OK else { return }
+        sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    }
+
+    /// The fault is over: writing has to work at once, without opening the file again, unless it could not be opened.
+    func recover() {
+        do {
+            if database == nil { try open() }
+            try write { [try Ledger.put($0, "recovered", #"{"again":true}"#)] }
+        } catch {
+            faults.append("after the fault: \(error)")
+        }
+    }
+}
+
+extension Ledger {
+    /// Writes a document on its winner.
+    static func put(_ transaction: WriteTransaction, _ name: String, _ body: String) throws -> Write {
+        let document = try id(name)
+        let parent = try transaction.document(document)?.revision
+        let (revision, sequence) = try transaction.put(document, body: bytes(body), parent: parent)
+        return Write(id: document, revision: revision, sequence: sequence)
+    }
+
+    /// Deletes a document.
+    static func delete(_ transaction: WriteTransaction, _ name: String) throws -> Write {
+        let document = try id(name)
+        guard let parent = try transaction.document(document)?.revision else { throw KithError(.notFound, name) }
+        let (revision, sequence) = try transaction.delete(document, parent: parent)
+        return Write(id: document, revision: revision, sequence: sequence)
+    }
+
+    /// A branch of a document that begins at its root.
+    static func insert(_ transaction: WriteTransaction, _ name: String, _ number: String) throws -> Write {
+        let document = try id(name)
+        let new = try revision(number + String(repeating: "f", count: 40))
+        let outcome = try transaction.insert(IncomingRevision(id: document, revision: new, body: bytes(#"{"b":1}"#)))
+        guard case .inserted(let sequence) = outcome else { throw KithError(.conflict, "it is there") }
+        return Write(id: document, revision: new, sequence: sequence)
+    }
+}

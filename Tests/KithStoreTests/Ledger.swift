@@ -1,0 +1,89 @@
+import KithDocuments
+import KithStore
+
+/// What a database was told and what it has answered; compared with the file afterwards.
+struct Ledger: Sendable {
+    /// A revision, and the sequence that it was given.
+    struct Write: Sendable, Hashable {
+        let id: DocumentID
+        let revision: RevisionID
+        let sequence: UInt64
+    }
+
+    private(set) var acknowledged: [Write] = []
+    /// Transactions whose outcome is unknown, since they failed: whole or not there.
+    private(set) var uncertain: [[Write]] = []
+    /// What the local document may hold: its last acknowledged value first, then what failed after it.
+    private(set) var local: [String?] = [nil]
+    /// The database's ID, once it was open.
+    var publicID: String?
+
+    mutating func acknowledge(_ writes: [Write]) { acknowledged += writes }
+    mutating func fail(_ writes: [Write]) { if !writes.isEmpty { uncertain.append(writes) } }
+    mutating func acknowledge(local value: String) { local = [value] }
+    mutating func fail(local value: String) { local.append(value) }
+
+    /// What the database at this path does not have as it was promised; nothing when all is well. It also has to open
+    /// and to take a new write.
+    func faults(at path: String) -> [String] {
+        do {
+            let database = try Database(
+                path: path, name: DatabaseName("test"), create: publicID == nil,
+                options: DatabaseOptions(writer: .caller))
+            defer { database.close() }
+            var faults = try database.findFaults()
+            if let publicID, publicID != database.publicID { faults.append("it is another database") }
+            faults += try database.read { try self.faults(in: $0) }
+            let next = try database.writeBlocking { try $0.put(id("next"), body: bytes("{}"), parent: nil).sequence }
+            if let last = acknowledged.map(\.sequence).max(), next <= last {
+                faults.append("sequence \(next) comes after \(last) was acknowledged")
+            }
+            return faults
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    private func faults(in snapshot: Snapshot) throws -> [String] {
+        var faults: [String] = []
+        let changes = try snapshot.changes(since: 0, limit: .max)
+        var known: Set<String> = []
+        for change in changes {
+            for leaf in change.leaves {
+                for revision in try [leaf.revision] + (snapshot.history(change.id, leaf.revision) ?? []) {
+                    known.insert("\(change.id.text) \(revision)")
+                }
+            }
+        }
+        func isKnown(_ write: Write) -> Bool { known.contains("\(write.id.text) \(write.revision)") }
+
+        for write in acknowledged where !isKnown(write) { faults.append("lost: \(write)") }
+        for writes in uncertain {
+            let count = writes.count(where: isKnown)
+            if count != 0, count != writes.count { faults.append("\(count) of \(writes.count) in one transaction") }
+        }
+        let told = Set((acknowledged + uncertain.joined()).map { "\($0.id.text) \($0.revision)" })
+        for revision in known.subtracting(told).sorted() { faults.append("nobody wrote \(revision)") }
+
+        let last = try snapshot.lastSequence
+        let current = Dictionary(changes.map { ($0.id, $0.sequence) }, uniquingKeysWith: max)
+        var owners: [UInt64: Write] = [:]
+        for write in acknowledged {
+            if let other = owners.updateValue(write, forKey: write.sequence) {
+                faults.append("one sequence twice: \(other), \(write)")
+            }
+            if write.sequence > last { faults.append("the last sequence is \(last) after \(write)") }
+            if let sequence = current[write.id], sequence < write.sequence {
+                faults.append("sequence \(sequence) after \(write)")
+            }
+        }
+        for change in changes {
+            if let owner = owners[change.sequence], owner.id != change.id {
+                faults.append("\(change.id.text) has the sequence of \(owner)")
+            }
+        }
+        let local = try snapshot.localDocument("checkpoint").map(text)
+        if !self.local.contains(local) { faults.append("the local document is \(local ?? "gone")") }
+        return faults
+    }
+}
