@@ -44,7 +44,7 @@ struct VerifyRole {
             let forgotten =
                 document.revision.generation
                 - min(
-                    document.revision.generation, UInt64(StoreLimits.revisionsPerBranchMax))
+                    document.revision.generation, UInt64(StoreLimits.revisionsLimitDefault))
             for write in writes where !known.contains(write.revision) && write.revision.generation > forgotten {
                 faults.append("lost: \(write.line)")
             }
