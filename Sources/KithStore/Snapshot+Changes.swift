@@ -21,17 +21,6 @@ extension Snapshot {
         get throws { try counters().conflicts }
     }
 
-    /// Documents that changed after a sequence, in the order of their last changes, each once.
-    public final func changes(since: UInt64, limit: Int) throws -> [Change] {
-        guard limit > 0, since < UInt64(Int64.max) else { return [] }
-        let connection = try connection
-        return try connection.with(.changes, in: number) { statement in
-            statement.bind(since, at: 1)
-            statement.bind(limit, at: 2)
-            return try Self.changes(statement, connection)
-        }
-    }
-
     /// How many documents changed after a sequence; the cost grows with that number.
     public final func pendingCount(since: UInt64) throws -> Int {
         guard since < UInt64(Int64.max) else { return 0 }

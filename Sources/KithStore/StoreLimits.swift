@@ -18,6 +18,10 @@ public enum StoreLimits {
     public static let revisionsLimitDefault = 1000
     /// Most that `DatabaseSettings.revisionsLimit` may be.
     public static let revisionsLimitMax = 100_000
+    /// Changes that are read at a time: more cost memory, fewer cost a step down the tree of the table each time.
+    static let changesPerPageMax = 512
+    /// Bytes of bodies after which a page of changes ends early.
+    static let changesPageBytesMax = 1_048_576
     /// Collections in one database; one more is refused. Each has five tables and indexes of its own.
     public static let collectionsMax = 1_000
     /// Collections for which a connection keeps prepared statements from one transaction to the next, each about 50 KiB.

@@ -4,7 +4,7 @@ enum StoreQuery: Int, CaseIterable {
     case counters, setCounters, settings, collectionNumber, insertCollection
     case document, documentWithBody, bodyBySequence, leafBody
     case insertDocument, updateDocument, updateTree, keepWinnerAsLeaf, insertLeafBody, deleteLeafBody
-    case changes, pendingCount, conflicts, allAscending, allDescending, allForDigest
+    case changes, changesDescending, sequence, pendingCount, conflicts, allAscending, allDescending, allForDigest
     case localDocument, setLocalDocument, deleteLocalDocument
 
     /// The statement, for the tables of a collection where it is about documents.
@@ -60,7 +60,16 @@ enum StoreQuery: Int, CaseIterable {
         case .deleteLeafBody: "DELETE FROM \(leaf) WHERE id = ?1 AND revision = ?2"
 
         case .changes:
-            "SELECT sequence, id, revision, flags, tree FROM \(document) WHERE sequence > ?1 ORDER BY sequence LIMIT ?2"
+            """
+            SELECT sequence, id, revision, flags, tree, CASE WHEN ?4 THEN body END FROM \(document)
+            WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence LIMIT ?3
+            """
+        case .changesDescending:
+            """
+            SELECT sequence, id, revision, flags, tree, CASE WHEN ?4 THEN body END FROM \(document)
+            WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence DESC LIMIT ?3
+            """
+        case .sequence: "SELECT sequence FROM \(document) WHERE id = ?1"
         case .pendingCount: "SELECT count(*) FROM \(document) WHERE sequence > ?1"
         case .conflicts:
             """
