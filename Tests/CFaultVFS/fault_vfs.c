@@ -182,6 +182,9 @@ static int fault_open(sqlite3_vfs *base, sqlite3_filename path, sqlite3_file *fi
     fault->power_cuts = vfs->power_cuts;
     int is_new = path && access(path, F_OK) != 0;
     int result = SQLITE_OK;
+    // A file that is there is on the disk whatever happens to this call.
+    if (path && !is_new && vfs->mode == KITH_FAULT_POWER && !power_is_cut(vfs) && !disk_opened(&vfs->disk, path, 0))
+        result = SQLITE_NOMEM;
     if (path && count_call(vfs, 0) == FAIL) {
         result = SQLITE_CANTOPEN;
         errno = EIO;  // which SQLite asks for

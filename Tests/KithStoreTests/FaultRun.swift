@@ -13,16 +13,18 @@ final class FaultRun {
     let vfs: FaultVFS
     private let isDurable: Bool
     private var database: Database?
-    private(set) var ledger = Ledger()
+    private(set) var ledger: Ledger
     /// Codes of the errors that the steps met.
     private(set) var errors: Set<ErrorCode> = []
     /// What must not happen whatever fails.
     private(set) var faults: [String] = []
 
-    init(path: String, vfs: FaultVFS, isDurable: Bool = true) {
+    /// - Parameter ledger: what a file that is there already holds.
+    init(path: String, vfs: FaultVFS, isDurable: Bool = true, ledger: Ledger = Ledger()) {
         self.path = path
         self.vfs = vfs
         self.isDurable = isDurable
+        self.ledger = ledger
     }
 
     /// Plays a script; after a step that failed it goes on with the next.
@@ -135,11 +137,14 @@ final class FaultRun {
 
 extension Ledger {
     /// Writes a document on its winner.
-    static func put(_ transaction: WriteTransaction, _ name: String, _ body: String) throws -> Write {
+    static func put(
+        _ transaction: WriteTransaction, _ name: String, _ body: String, in collection: CollectionName = .default
+    ) throws -> Write {
+        let transaction = try transaction.collection(collection)
         let document = try id(name)
         let parent = try transaction.document(document)?.revision
         let (revision, sequence) = try transaction.put(document, body: bytes(body), parent: parent)
-        return Write(id: document, revision: revision, sequence: sequence)
+        return Write(collection: collection, id: document, revision: revision, sequence: sequence)
     }
 
     /// Deletes a document.

@@ -1,8 +1,15 @@
 import KithStore
 
-/// What is played on a database while its disk fails. One more operation of the store is one more line.
-enum FaultScript {
-    static let steps: [FaultRun.Step] = [
+import KithDocuments
+
+/// What is played on a database while its disk fails.
+struct FaultScript: Sendable {
+    /// Puts a file there before anything fails, and says what it holds.
+    var prepare: @Sendable (_ path: String) throws -> Ledger = { _ in Ledger() }
+    let steps: [FaultRun.Step]
+
+    /// Everything that a database can be asked. One more operation is one more line.
+    static let operations = FaultScript(steps: [
         { try $0.open() },
         { try $0.write { [try Ledger.put($0, "a", #"{"n":1}"#)] } },
         { try $0.write { [try Ledger.put($0, "b", #"{"n":1}"#)] } },
@@ -28,7 +35,33 @@ enum FaultScript {
         { try $0.setLocalDocument("2") },
         { try $0.write { [try Ledger.put($0, "b", #"{"back":true}"#)] } },
         { try $0.write { try batch($0, 3, "z") } },
-    ]
+        {
+            try $0.write { transaction in
+                let notes = try CollectionName("notes")
+                try transaction.createCollection(notes)
+                return try [
+                    Ledger.put(transaction, "a", #"{"n":1}"#), Ledger.put(transaction, "a", #"{"n":1}"#, in: notes),
+                ]
+            }
+        },
+        { try $0.write { [try Ledger.put($0, "a", #"{"n":2}"#, in: CollectionName("notes"))] } },
+    ])
+
+    /// A file of format 1 is opened, which brings it to the format of today.
+    static let migration = FaultScript(
+        prepare: { path in
+            try MigrationTests().makeFormat1(path)
+            var ledger = Ledger()
+            ledger.publicID = "00112233445566778899aabbccddeeff"
+            ledger.acknowledge(local: "1")
+            ledger.acknowledge(
+                try [
+                    ("plain", "1-aa", 4), ("contested", "1-cc", 3), ("contested", "2-aa", 5), ("contested", "2-bb", 7),
+                ]
+                .map { try Ledger.Write(id: id($0.0), revision: revision($0.1), sequence: $0.2) })
+            return ledger
+        },
+        steps: [{ try $0.open() }])
 
     /// Several documents in one transaction, each larger than a page of the file.
     private static func batch(

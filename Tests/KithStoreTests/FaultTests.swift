@@ -8,63 +8,75 @@ struct FaultTests {
 
     @Test(
         "a call that fails loses nothing that was acknowledged, and writing works again at once",
-        arguments: [
-            Fault.error(at: 0), .errors(from: 0), .full(at: 0), .full(from: 0),
-        ])
+        arguments: [Fault.error(at: 0), .errors(from: 0), .full(at: 0), .full(from: 0)])
     func failingCalls(_ fault: Fault) throws {
-        var fault = fault
-        let total = try Self.count(fault.kind)
-        for number in 1...total {
-            fault.number = number
-            let faults = try Self.faults(after: fault)
-            #expect(faults.isEmpty, "\(fault) of \(total)")
-        }
+        try Self.expectNoFaults(FaultScript.operations, fault)
     }
 
     @Test("after a power cut at any call, everything acknowledged is there and nothing is in halves")
     func powerCuts() throws {
-        let total = try Self.count(KITH_FAULT_ERROR)
-        for number in 1...total {
-            let faults = try Self.faults(afterPowerCutAt: number, variants: Self.powerVariants)
-            #expect(faults.isEmpty, "power cut at call \(number) of \(total)")
-        }
+        try Self.expectNoFaults(FaultScript.operations, .powerCut(at: 0))
+    }
+
+    @Test(
+        "a file of an older format is of the old or of the new one, whatever fails while it is brought to the new one",
+        arguments: [Fault.error(at: 0), .errors(from: 0), .full(at: 0), .full(from: 0), .powerCut(at: 0)])
+    func migration(_ fault: Fault) throws {
+        try Self.expectNoFaults(FaultScript.migration, fault)
     }
 
     @Test("this way of testing finds a database that does not wait for the disk")
     func findsMissingSync() throws {
-        let total = try Self.count(KITH_FAULT_ERROR, isDurable: false)
-        let isFound = try (1...total).contains { number in
-            try Self.faults(afterPowerCutAt: number, variants: 1, isDurable: false).contains { $0.hasPrefix("lost") }
+        let script = FaultScript.operations
+        let isFound = try (1...Self.count(script, .none())).contains { number in
+            try Self.faults(script, afterPowerCutAt: number, isDurable: false).contains { $0.hasPrefix("lost") }
         }
         #expect(isFound)
     }
 
     @Test("this way of testing finds a write that a disk forgets")
     func findsForgottenWrite() throws {
-        let total = try Self.count(KITH_FAULT_ERROR)
-        #expect(try (1...total).contains { try !Self.faults(after: .silent(at: $0)).isEmpty })
+        let script = FaultScript.operations
+        let isFound = try (1...Self.count(script, .none())).contains { number in
+            try !Self.faults(script, after: .silent(at: number)).isEmpty
+        }
+        #expect(isFound)
+    }
+
+    /// Plays the script once for each of its calls, with this fault there.
+    private static func expectNoFaults(_ script: FaultScript, _ fault: Fault) throws {
+        var fault = fault
+        let total = try count(script, .none(fault.kind))
+        for number in 1...total {
+            fault.number = number
+            let isPowerCut = fault.mode == KITH_FAULT_POWER
+            let faults =
+                try isPowerCut ? faults(script, afterPowerCutAt: number) : faults(script, after: fault)
+            #expect(faults.isEmpty, "\(fault) of \(total)")
+        }
     }
 
     /// How many calls the script makes when nothing fails; then nothing may be wrong with it.
-    private static func count(_ kind: kith_fault_kind, isDurable: Bool = true) throws -> Int {
+    private static func count(_ script: FaultScript, _ fault: Fault) throws -> Int {
         let folder = TemporaryFolder(inMemory: true)
         let vfs = try FaultVFS()
-        let run = FaultRun(path: folder.file(), vfs: vfs, isDurable: isDurable)
-        vfs.arm(.none(kind))
-        run.play(FaultScript.steps)
+        let run = try FaultRun(path: folder.file(), vfs: vfs, ledger: script.prepare(folder.file()))
+        vfs.arm(fault)
+        run.play(script.steps)
         let count = vfs.count
+        run.close()
         #expect(run.faults + run.ledger.faults(at: folder.file()) == [])
         #expect(run.errors.isEmpty && run.ledger.uncertain.isEmpty && !run.ledger.acknowledged.isEmpty)
         return count
     }
 
     /// What is wrong after the script was played with a fault that has gone then.
-    private static func faults(after fault: Fault) throws -> [String] {
+    private static func faults(_ script: FaultScript, after fault: Fault) throws -> [String] {
         let folder = TemporaryFolder(inMemory: true)
         let vfs = try FaultVFS()
-        let run = FaultRun(path: folder.file(), vfs: vfs)
+        let run = try FaultRun(path: folder.file(), vfs: vfs, ledger: script.prepare(folder.file()))
         vfs.arm(fault)
-        run.play(FaultScript.steps)
+        run.play(script.steps)
         let isMet = vfs.count >= fault.number
         vfs.disarm()
         run.recover()
@@ -80,17 +92,18 @@ struct FaultTests {
     /// What is wrong with what the disk may have after a power cut: when it has nothing that was not synced, and in
     /// variants of what else it has.
     private static func faults(
-        afterPowerCutAt number: Int, variants: Int, isDurable: Bool = true
+        _ script: FaultScript, afterPowerCutAt number: Int, isDurable: Bool = true
     ) throws -> [String] {
         let folder = TemporaryFolder(inMemory: true)
         let vfs = try FaultVFS()
-        let run = FaultRun(path: folder.file(), vfs: vfs, isDurable: isDurable)
+        let run = try FaultRun(
+            path: folder.file(), vfs: vfs, isDurable: isDurable, ledger: script.prepare(folder.file()))
         vfs.arm(.powerCut(at: number))
-        run.play(FaultScript.steps, untilCall: number)
+        run.play(script.steps, untilCall: number)
         run.close()
-        let isMet = vfs.count >= number
-        var faults = run.faults + (isMet ? [] : ["the power was never cut"])
-        for variant in 0...variants {
+        // Without syncing there are fewer calls.
+        var faults = run.faults + (vfs.count >= number || !isDurable ? [] : ["the power was never cut"])
+        for variant in 0...powerVariants {
             let disk = TemporaryFolder(inMemory: true)
             let seed = UInt64(number * 1000 + variant)
             let percent: Int32 = variant == 0 ? 0 : [50, 90, 10, 100][(number + variant) % 4]

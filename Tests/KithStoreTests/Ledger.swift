@@ -5,6 +5,7 @@ import KithStore
 struct Ledger: Sendable {
     /// A revision, and the sequence that it was given.
     struct Write: Sendable, Hashable {
+        var collection = CollectionName.default
         let id: DocumentID
         let revision: RevisionID
         let sequence: UInt64
@@ -33,9 +34,14 @@ struct Ledger: Sendable {
             defer { database.close() }
             var faults = try database.findFaults()
             if let publicID, publicID != database.publicID { faults.append("it is another database") }
-            faults += try database.read { try self.faults(in: $0) }
+            faults += try database.read { snapshot in
+                let local = try snapshot.localDocument("checkpoint").map(text)
+                let fault = self.local.contains(local) ? [] : ["the local document is \(local ?? "gone")"]
+                let names = Set(try snapshot.collections() + acknowledged.map(\.collection))
+                return try fault + names.flatMap { try self.faults(in: snapshot, $0) }
+            }
             let next = try database.writeBlocking { try $0.put(id("next"), body: bytes("{}"), parent: nil).sequence }
-            if let last = acknowledged.map(\.sequence).max(), next <= last {
+            if let last = acknowledged.filter({ $0.collection == .default }).map(\.sequence).max(), next <= last {
                 faults.append("sequence \(next) comes after \(last) was acknowledged")
             }
             return faults
@@ -44,7 +50,10 @@ struct Ledger: Sendable {
         }
     }
 
-    private func faults(in snapshot: Snapshot) throws -> [String] {
+    private func faults(in whole: Snapshot, _ collection: CollectionName) throws -> [String] {
+        guard try whole.hasCollection(collection) else { return ["lost: collection \(collection)"] }
+        let snapshot = try whole.collection(collection)
+        let acknowledged = acknowledged.filter { $0.collection == collection }
         var faults: [String] = []
         let changes = try snapshot.changes(since: 0, limit: .max)
         var known: Set<String> = []
@@ -58,11 +67,12 @@ struct Ledger: Sendable {
         func isKnown(_ write: Write) -> Bool { known.contains("\(write.id.text) \(write.revision)") }
 
         for write in acknowledged where !isKnown(write) { faults.append("lost: \(write)") }
-        for writes in uncertain {
+        for writes in uncertain.map({ $0.filter { $0.collection == collection } }) {
             let count = writes.count(where: isKnown)
             if count != 0, count != writes.count { faults.append("\(count) of \(writes.count) in one transaction") }
         }
-        let told = Set((acknowledged + uncertain.joined()).map { "\($0.id.text) \($0.revision)" })
+        let uncertain = uncertain.joined().filter { $0.collection == collection }
+        let told = Set((acknowledged + uncertain).map { "\($0.id.text) \($0.revision)" })
         for revision in known.subtracting(told).sorted() { faults.append("nobody wrote \(revision)") }
 
         let last = try snapshot.lastSequence
@@ -82,8 +92,6 @@ struct Ledger: Sendable {
                 faults.append("\(change.id.text) has the sequence of \(owner)")
             }
         }
-        let local = try snapshot.localDocument("checkpoint").map(text)
-        if !self.local.contains(local) { faults.append("the local document is \(local ?? "gone")") }
         return faults
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Store: files of older formats")
 struct MigrationTests {
     /// A file as format 1 had it, written by hand: two documents, one in conflict, and a local document.
-    private func makeFormat1(_ path: String) throws {
+    func makeFormat1(_ path: String) throws {
         var handle: OpaquePointer?
         try #require(sqlite3_open(path, &handle) == SQLITE_OK)
         defer { sqlite3_close(handle) }
