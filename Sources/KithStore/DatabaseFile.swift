@@ -49,13 +49,18 @@ enum DatabaseFile {
     /// one was quicker.
     static func create(_ path: String, databaseName: String, vfsName: String? = nil) throws(KithError) {
         let draft = path + ".creating"
-        // What a crash left of an earlier attempt.
-        remove(draft)
+        let lock = try lockDraft(draft, databaseName: databaseName)
+        // After SQLite has closed the draft, since that would lose its own locks on it.
+        defer { Glibc.close(lock) }
         defer { remove(draft) }
-        // Made here rather than by SQLite, so that nobody else can read it, whatever the umask.
-        let file = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw .system(errno, "The file of database \(databaseName) cannot be made") }
-        Glibc.close(file)
+        var information = stat()
+        // The draft may be this file under its other name, after a crash: then it is not touched, only loses that name.
+        if stat(path, &information) == 0 { return }
+        // What a crash left of an earlier attempt.
+        for suffix in ["-wal", "-shm", "-journal"] { unlink(draft + suffix) }
+        guard ftruncate(lock, 0) == 0, fchmod(lock, 0o600) == 0 else {
+            throw .system(errno, "The file of database \(databaseName) cannot be made")
+        }
         let connection = try SQLiteConnection(
             path: draft, databaseName: databaseName, mayCreate: false, vfsName: vfsName)
         do {
@@ -72,15 +77,34 @@ enum DatabaseFile {
             throw error
         }
         // A log that a moved or removed file has left behind would be played into the new one.
-        var information = stat()
-        if stat(path, &information) != 0 {
-            for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
-        }
+        for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
         // Unlike rename, link refuses where a file is; SQLite has flushed the draft.
         guard link(draft, path) == 0 || errno == EEXIST else {
             throw .system(errno, "The file of database \(databaseName) cannot be made")
         }
         try flushFolder(of: path, databaseName: databaseName)
+    }
+
+    /// Opens or makes a draft and locks it: only one process or thread makes a database of this name at a time.
+    ///
+    /// - Returns: its descriptor; the lock ends with it.
+    private static func lockDraft(_ draft: String, databaseName: String) throws(KithError) -> Int32 {
+        while true {
+            // Made here rather than by SQLite, so that nobody else can read it, whatever the umask.
+            let file = open(draft, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            guard file >= 0 else { throw .system(errno, "The file of database \(databaseName) cannot be made") }
+            var (locked, named) = (stat(), stat())
+            var result = flock(file, LOCK_EX)
+            while result != 0, errno == EINTR { result = flock(file, LOCK_EX) }
+            guard result == 0, fstat(file, &locked) == 0 else {
+                let number = errno
+                Glibc.close(file)
+                throw .system(number, "The file of database \(databaseName) cannot be made")
+            }
+            if stat(draft, &named) == 0, named.st_ino == locked.st_ino, named.st_dev == locked.st_dev { return file }
+            // It was the draft of another one that was quicker.
+            Glibc.close(file)
+        }
     }
 
     /// Makes the tables in an empty database.

@@ -14,7 +14,7 @@ struct ShareRole {
 
     func run() throws {
         let database = try Database(path: path, name: DatabaseName("probe"), create: true)
-        printLine("ready")
+        printLine("ready \(database.publicID)")
         // The other process is ready too.
         _ = readLine()
         let counts = SharedCounts()

@@ -17,15 +17,22 @@ final class TemporaryFolder: Sendable {
     }
 
     deinit {
-        guard let folder = opendir(path) else { return }
+        for name in names { unlink(path + "/" + name) }
+        rmdir(path)
+    }
+
+    /// What is in it.
+    var names: [String] {
+        guard let folder = opendir(path) else { return [] }
+        defer { closedir(folder) }
+        var names: [String] = []
         while let entry = readdir(folder) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if name != ".", name != ".." { unlink(path + "/" + name) }
+            if name != ".", name != ".." { names.append(name) }
         }
-        closedir(folder)
-        rmdir(path)
+        return names.sorted()
     }
 
     func file(_ name: String = "test.kith") -> String { path + "/" + name }
