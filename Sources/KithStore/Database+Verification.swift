@@ -47,12 +47,14 @@ extension Snapshot {
                 let row = try DocumentRow(sequence: 0, statement, revisionColumn: 1)
                 let tree = try row.tree(connection.databaseName)
                 let leaves = tree.storedLeaves
-                if DocumentFlags(leaves) != row.flags { faults.append("the flags of \(id) are wrong") }
+                var flags = DocumentFlags(leaves)
+                if tree.hasOldBodies { flags.insert(.hasOldBodies) }
+                if flags != row.flags { faults.append("the flags of \(id) are wrong") }
                 if leaves[0] != row.winner { faults.append("the winner of \(id) is wrong") }
                 if row.isSingle != (tree.count == 1) { faults.append("the tree of \(id) is not in its short form") }
-                for leaf in leaves.dropFirst() {
+                for entry in tree.entries where entry.hasBody && entry.revision != row.winner.revision {
                     losingLeaves += 1
-                    _ = try leafBody(id, leaf.revision, connection)
+                    _ = try leafBody(id, entry.revision, connection)
                 }
                 found.add(row.flags, 1)
             }

@@ -30,6 +30,7 @@ public final class Database: Sendable {
     private let writer: Writer
     private let readers: ReaderPool
     private let observers = Observers()
+    private let clock: @Sendable () -> Int64
 
     /// Opens a database.
     ///
@@ -79,11 +80,38 @@ public final class Database: Sendable {
         privateID = identifiers[1]
         self.connection = ExclusiveConnection(connection)
         writer = Writer(
-            databaseName: databaseName, mode: options.writer, connection: self.connection, observers: observers)
+            databaseName: databaseName, mode: options.writer, connection: self.connection, observers: observers,
+            clock: options.clock)
         readers = ReaderPool(
             databaseName: databaseName, mode: options.writer,
             source: isInMemory ? .shared(self.connection) : .file(path: path, vfsName: options.vfsName),
             readersMax: options.readers)
+        clock = options.clock
+        try resumeHousekeeping()
+    }
+
+    /// Has done what became due while nobody had the file open, and notes what will be.
+    private func resumeHousekeeping() throws(KithError) {
+        do {
+            let isNeeded = try connection.use { connection in
+                let snapshot = Snapshot(connection)
+                defer { snapshot.end() }
+                return try snapshot.collections().contains { try snapshot.collection($0).nextExpiry() != nil }
+            }
+            if isNeeded { writer.submit(writer.housekeepingJob()) }
+        } catch {
+            throw error as? KithError ?? KithError(.internal, "\(error)")
+        }
+    }
+
+    /// Lets the documents go whose time has come, and returns when they are gone: for a database with `.caller`; otherwise
+    /// the writer's thread does it by itself.
+    ///
+    /// - Throws: as `write`.
+    public func purgeExpired() throws {
+        let clock = clock
+        var isDone = false
+        while !isDone { isDone = try writeBlocking { try $0.doHousekeeping(now: clock()) ?? .max } > clock() }
     }
 
     deinit {

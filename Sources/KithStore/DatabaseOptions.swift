@@ -1,3 +1,5 @@
+import Glibc
+
 /// How a database works inside.
 public struct DatabaseOptions: Sendable {
     /// Who runs writes and submitted reads.
@@ -21,12 +23,24 @@ public struct DatabaseOptions: Sendable {
     /// put faults in between.
     package var vfsName: String?
 
+    /// The time in milliseconds since 1970, for the expiry of documents and nothing else.
+    public var clock: @Sendable () -> Int64
+
     /// Options; without arguments as a node uses them.
     public init(
-        writer: Writer = .thread, readers: Int = StoreLimits.readersDefault, isDurable: Bool = true
+        writer: Writer = .thread, readers: Int = StoreLimits.readersDefault, isDurable: Bool = true,
+        clock: @escaping @Sendable () -> Int64 = DatabaseOptions.systemClock
     ) {
         self.writer = writer
         self.readers = max(1, readers)
         self.isDurable = isDurable
+        self.clock = clock
+    }
+
+    /// The machine's clock.
+    public static let systemClock: @Sendable () -> Int64 = {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
     }
 }

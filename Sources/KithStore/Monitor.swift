@@ -16,7 +16,12 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
         mutex = .allocate(capacity: 1)
         condition = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
+        // Timed waits must not end early or late because somebody sets the clock.
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -47,6 +52,37 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
                 return result
             }
             pthread_cond_wait(condition, mutex)
+        }
+    }
+
+    /// Waits until `attempt` gives a result, as `wait(until:)` does, and calls it again after a time as well.
+    ///
+    /// - Parameters:
+    ///   - patience: how long, in milliseconds; asked before each wait, nil for as long as it takes.
+    ///   - attempt: as for `wait(until:)`.
+    func wait<Result>(
+        patience: (State) -> Int64?, until attempt: (inout State) throws -> Result?
+    ) rethrows -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = try attempt(&state) {
+                pthread_cond_broadcast(condition)
+                return result
+            }
+            guard let milliseconds = patience(state) else {
+                pthread_cond_wait(condition, mutex)
+                continue
+            }
+            var end = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &end)
+            end.tv_sec += Int(milliseconds / 1000)
+            end.tv_nsec += Int(milliseconds % 1000) * 1_000_000
+            if end.tv_nsec >= 1_000_000_000 {
+                end.tv_sec += 1
+                end.tv_nsec -= 1_000_000_000
+            }
+            pthread_cond_timedwait(condition, mutex, &end)
         }
     }
 }

@@ -1,13 +1,13 @@
 import KithDocuments
 
 extension Snapshot {
-    /// A document with its body: the winner, also when that is a tombstone, or the leaf that is named.
+    /// A document with its body: the winner, also when that is a tombstone, or the revision that is named.
     ///
     /// - Parameters:
     ///   - id: the document.
-    ///   - revision: one of its leaves; nil for the winner.
-    /// - Returns: nil when there is no such document, or the revision is no leaf of it: bodies of older revisions are
-    ///   not kept.
+    ///   - revision: one of its leaves, or an older one whose body is still kept (`DatabaseSettings.keepsOldBodies`); nil
+    ///     for the winner.
+    /// - Returns: nil when there is no such document, or no body of that revision.
     public final func document(_ id: DocumentID, revision: RevisionID? = nil) throws -> StoredDocument? {
         let connection = try connection
         let found: (row: DocumentRow, body: [UInt8])? = try connection.with(.documentWithBody, in: number) {
@@ -23,9 +23,14 @@ extension Snapshot {
                 id: id, revision: row.winner.revision, isDeleted: row.winner.isDeleted, body: body,
                 sequence: row.sequence, leaves: leaves)
         }
-        guard let leaf = leaves.first(where: { $0.revision == revision }) else { return nil }
+        var isDeleted = leaves.first { $0.revision == revision }?.isDeleted
+        if isDeleted == nil, row.flags.contains(.hasOldBodies) {
+            let entry = try row.tree(connection.databaseName)[revision]
+            if let entry, entry.hasBody { isDeleted = entry.isDeleted }
+        }
+        guard let isDeleted else { return nil }
         return StoredDocument(
-            id: id, revision: revision, isDeleted: leaf.isDeleted, body: try leafBody(id, revision, connection),
+            id: id, revision: revision, isDeleted: isDeleted, body: try leafBody(id, revision, connection),
             sequence: row.sequence, leaves: leaves)
     }
 

@@ -38,4 +38,10 @@ public enum StoreLimits {
     static let idleLogBytesMax = 16_777_216
     /// How long a connection waits for a lock that another process holds before the operation fails.
     static let lockWaitMillisecondsMax: Int32 = 10_000
+    /// How long the writer waits at most before it looks at the clock again, when documents are to expire.
+    static let clockLookMillisecondsMax: Int64 = 60_000
+    /// When housekeeping that failed, for want of space most likely, is tried again.
+    static let housekeepingRetryMilliseconds: Int64 = 60_000
+    /// Documents that one transaction lets expire at most, so that other writes do not wait long.
+    static let expiriesPerCommitMax = 1_000
 }

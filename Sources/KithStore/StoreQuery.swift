@@ -3,7 +3,8 @@ enum StoreQuery: Int, CaseIterable {
     case begin, beginWrite, commit, rollback, savepoint, releaseSavepoint, rollbackToSavepoint
     case counters, setCounters, settings, collectionNumber, insertCollection
     case document, documentWithBody, bodyBySequence, leafBody
-    case insertDocument, updateDocument, updateTree, keepWinnerAsLeaf, insertLeafBody, deleteLeafBody
+    case insertDocument, updateDocument, updateTree, keepWinnerAsLeaf, insertLeafBody, deleteLeafBody, leafRevisions
+    case deleteDocument, deleteLeafBodies, setExpiry, expiry, expired, nextExpiry
     case changes, changesDescending, sequence, pendingCount, conflicts, allAscending, allDescending, allForDigest
     case localDocument, setLocalDocument, deleteLocalDocument
 
@@ -58,6 +59,15 @@ enum StoreQuery: Int, CaseIterable {
             """
         case .insertLeafBody: "INSERT INTO \(leaf) (id, revision, body, attachments) VALUES (?1, ?2, ?3, ?4)"
         case .deleteLeafBody: "DELETE FROM \(leaf) WHERE id = ?1 AND revision = ?2"
+
+        case .leafRevisions: "SELECT revision FROM \(leaf) WHERE id = ?1"
+        case .deleteDocument: "DELETE FROM \(document) WHERE sequence = ?1"
+        case .deleteLeafBodies: "DELETE FROM \(leaf) WHERE id = ?1"
+        case .setExpiry: "UPDATE \(document) SET expires = ?2 WHERE id = ?1"
+        case .expiry: "SELECT expires FROM \(document) WHERE id = ?1"
+        case .expired:
+            "SELECT id FROM \(document) WHERE expires IS NOT NULL AND expires <= ?1 ORDER BY expires LIMIT ?2"
+        case .nextExpiry: "SELECT min(expires) FROM \(document) WHERE expires IS NOT NULL"
 
         case .changes:
             """

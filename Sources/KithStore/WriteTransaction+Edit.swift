@@ -30,13 +30,8 @@ extension WriteTransaction {
             if let row, !row.winner.isDeleted { throw Self.conflict(id, row, connection) }
             actualParent = row?.winner.revision
         }
-        let canonicalBody = try canonicalize(body, id)
-        let hash = try connection.hasher.hash(
-            RevisionDigest.prefix(parent: actualParent, deleted: isDeleted), canonicalBody)
-        // By way of text: the generic initialiser for hashes costs more than hashing, across modules.
-        let revision = try RevisionID(
-            generation: (actualParent?.generation ?? 0) + 1, digest: Hexadecimal.text(hash[..<20]))
-        let new = (leaf: Leaf(revision: revision, isDeleted: isDeleted), body: canonicalBody)
+        let (revision, canonicalBody) = try newRevision(id, body: body, parent: actualParent, isDeleted: isDeleted)
+        let new = NewRevision(leaf: Leaf(revision: revision, isDeleted: isDeleted), body: canonicalBody)
         guard let row, let actualParent else {
             return (revision, try store(id, over: nil, tree: nil, new: new))
         }
@@ -82,7 +77,8 @@ extension WriteTransaction {
         let leaf = Leaf(revision: incoming.revision, isDeleted: incoming.isDeleted)
         if row == nil, incoming.history.isEmpty {
             let body = try canonicalize(incoming.body, incoming.id)
-            return .inserted(sequence: try store(incoming.id, over: nil, tree: nil, new: (leaf, body)))
+            return .inserted(
+                sequence: try store(incoming.id, over: nil, tree: nil, new: NewRevision(leaf: leaf, body: body)))
         }
         var tree = try row?.tree(connection.databaseName) ?? RevisionTree()
         let insertion: RevisionTree.Insertion
@@ -97,13 +93,14 @@ extension WriteTransaction {
             return .alreadyPresent
         case .historyExtended(leavesChanged: false):
             // Nothing that anybody is told of has changed.
-            if let row { try storeTree(tree, of: row) }
+            if let row { try storeTree(tree, of: row, incoming.id) }
             return .alreadyPresent
         case .historyExtended(leavesChanged: true):
             return .inserted(sequence: try store(incoming.id, over: row, tree: tree, new: nil))
         case .inserted:
             let body = try canonicalize(incoming.body, incoming.id)
-            return .inserted(sequence: try store(incoming.id, over: row, tree: tree, new: (leaf, body)))
+            return .inserted(
+                sequence: try store(incoming.id, over: row, tree: tree, new: NewRevision(leaf: leaf, body: body)))
         }
     }
 
@@ -128,6 +125,19 @@ extension WriteTransaction {
                 }
             }
         }
+    }
+
+    /// The ID of a new revision, and its body in canonical form.
+    func newRevision(
+        _ id: DocumentID, body: [UInt8], parent: RevisionID?, isDeleted: Bool
+    ) throws -> (RevisionID, [UInt8]) {
+        let canonicalBody = try canonicalize(body, id)
+        let hash = try connection.hasher.hash(
+            RevisionDigest.prefix(parent: parent, deleted: isDeleted), canonicalBody)
+        // By way of text: the generic initialiser for hashes costs more than hashing, across modules.
+        let revision = try RevisionID(
+            generation: (parent?.generation ?? 0) + 1, digest: Hexadecimal.text(hash[..<20]))
+        return (revision, canonicalBody)
     }
 
     private func canonicalize(_ body: [UInt8], _ id: DocumentID) throws(KithError) -> [UInt8] {

@@ -1,79 +1,108 @@
 import KithDocuments
 
+/// A revision to be stored, with what belongs to it.
+struct NewRevision {
+    let leaf: Leaf
+    /// In canonical form.
+    let body: [UInt8]
+}
+
 extension WriteTransaction {
-    /// Writes a document's row and the bodies of its losing leaves, from what was there and what shall be there.
+    /// Writes a document's row and the bodies beside it, from what was there and what shall be there.
     ///
     /// - Parameters:
     ///   - id: the document.
     ///   - row: what is stored; nil for a new document.
     ///   - tree: the new tree; nil when `new` is the only revision.
-    ///   - new: the revision that was added, and its body; nil when only ancestors were added.
+    ///   - new: the revision that was added; nil when only ancestors were added or leaves taken away.
+    ///   - isPurge: whether leaves that are gone were purged, so that their bodies are not kept as old ones either.
     /// - Returns: the document's new sequence.
     func store(
-        _ id: DocumentID, over row: DocumentRow?, tree: RevisionTree?, new: (leaf: Leaf, body: [UInt8])?
+        _ id: DocumentID, over row: DocumentRow?, tree: RevisionTree?, new: NewRevision?, isPurge: Bool = false
     ) throws -> UInt64 {
         try storing { connection in
             guard var tree else {
                 guard let new else {
                     throw KithError(.internal, "A document without revisions was to be stored")
                 }
-                return try insertRow(id, new.leaf, DocumentFlags([new.leaf]), encodedTree: nil, new.body, connection)
+                return try insertRow(id, new.leaf, DocumentFlags([new.leaf]), encodedTree: nil, new, connection)
             }
             let leaves = tree.storedLeaves
             guard let winner = leaves.first else {
                 throw KithError(.internal, "A document without leaves was to be stored")
             }
-            let flags = DocumentFlags(leaves)
-            let encodedTree = try encode(&tree)
+            var flags = DocumentFlags(leaves)
             guard let row else {
                 guard let new, new.leaf.revision == winner.revision else {
                     throw KithError(.internal, "A new document's only revision is not its winner")
                 }
-                return try insertRow(id, winner, flags, encodedTree: encodedTree, new.body, connection)
+                try prune(&tree, id, hasOldBodies: false, connection)
+                return try insertRow(id, winner, flags, encodedTree: Self.encode(tree), new, connection)
             }
-            let oldLeaves = try row.leaves(connection.databaseName)
-            for leaf in oldLeaves.dropFirst() where !leaves.contains(leaf) {
-                try deleteLeafBody(id, leaf.revision, connection)
+            let keepsOldBodies = try !isPurge && settings().keepsOldBodies
+            let gone = try row.leaves(connection.databaseName).filter { !leaves.contains($0) }
+            if !keepsOldBodies {
+                for leaf in gone {
+                    tree.setHasBody(false, of: leaf.revision)
+                    if leaf.revision != row.winner.revision { try deleteLeafBody(id, leaf.revision, connection) }
+                }
             }
-            var winnerBody: [UInt8]?
+            var winnerChange: NewRevision?
             if winner.revision != row.winner.revision {
-                if leaves.contains(row.winner) { try keepWinnerAsLeaf(row.sequence, connection) }
+                if keepsOldBodies || leaves.contains(row.winner) { try keepWinnerAsLeaf(row.sequence, connection) }
                 if let new, new.leaf.revision == winner.revision {
-                    winnerBody = new.body
+                    winnerChange = new
                 } else {
-                    winnerBody = try leafBody(id, winner.revision, connection)
+                    winnerChange = NewRevision(leaf: winner, body: try leafBody(id, winner.revision, connection))
                     try deleteLeafBody(id, winner.revision, connection)
                 }
             }
-            if let new, new.leaf.revision != winner.revision {
-                try insertLeafBody(id, new.leaf.revision, new.body, connection)
-            }
-            return try updateRow(row, winner, flags, encodedTree: encodedTree, body: winnerBody, connection)
+            if let new, new.leaf.revision != winner.revision { try insertLeafBody(id, new, connection) }
+            if tree.hasOldBodies { flags.insert(.hasOldBodies) }
+            let hasOldBodies = flags.contains(.hasOldBodies) || row.flags.contains(.hasOldBodies)
+            try prune(&tree, id, hasOldBodies: hasOldBodies, isPurge: isPurge, connection)
+            if !tree.hasOldBodies { flags.remove(.hasOldBodies) }
+            return try updateRow(row, winner, flags, encodedTree: Self.encode(tree), winnerChange, connection)
         }
     }
 
     /// Writes a document's tree in which only ancestors have changed, so that it keeps its sequence.
-    func storeTree(_ tree: RevisionTree, of row: DocumentRow) throws {
+    func storeTree(_ tree: RevisionTree, of row: DocumentRow, _ id: DocumentID) throws {
         try storing { connection in
             var tree = tree
+            try prune(&tree, id, hasOldBodies: row.flags.contains(.hasOldBodies), connection)
             try connection.with(.updateTree, in: number) { statement in
                 statement.bind(row.sequence, at: 1)
-                statement.bind(copyingBlob: try encode(&tree), at: 2)
+                if let encoded = Self.encode(tree) { statement.bind(copyingBlob: encoded, at: 2) }
                 try statement.run()
             }
         }
     }
 
-    private func encode(_ tree: inout RevisionTree) throws -> [UInt8] {
+    /// Forgets ancestors beyond the limit, and the bodies of all that the tree does not have, or no longer has.
+    private func prune(
+        _ tree: inout RevisionTree, _ id: DocumentID, hasOldBodies: Bool, isPurge: Bool = false,
+        _ connection: SQLiteConnection
+    ) throws {
         let limit = try settings().revisionsLimit
-        // The body of an ancestor has just been dropped, or never came.
-        tree.dropBodiesOfAncestors()
-        if tree.count > limit { tree.prune(toDepth: limit) }
-        return tree.encoded()
+        let isPruned = tree.count > limit && tree.prune(toDepth: limit) > 0
+        guard isPruned || isPurge, hasOldBodies else { return }
+        let kept = try connection.with(.leafRevisions, in: number) { statement in
+            statement.bind(id, at: 1)
+            var revisions: [RevisionID] = []
+            while try statement.step() { revisions.append(try statement.revision(0)) }
+            return revisions
+        }
+        for revision in kept where !tree.contains(revision) { try deleteLeafBody(id, revision, connection) }
+    }
+
+    /// The tree as it is stored: nil where it says no more than the row does.
+    private static func encode(_ tree: RevisionTree) -> [UInt8]? {
+        tree.count == 1 ? nil : tree.encoded()
     }
 
     private func insertRow(
-        _ id: DocumentID, _ winner: Leaf, _ flags: DocumentFlags, encodedTree: [UInt8]?, _ body: [UInt8],
+        _ id: DocumentID, _ winner: Leaf, _ flags: DocumentFlags, encodedTree: [UInt8]?, _ new: NewRevision,
         _ connection: SQLiteConnection
     ) throws -> UInt64 {
         let sequence = takeSequence()
@@ -84,7 +113,7 @@ extension WriteTransaction {
             statement.bind(flags.rawValue, at: 4)
             // No tree leaves the parameter NULL.
             if let encodedTree { statement.bind(copyingBlob: encodedTree, at: 5) }
-            try body.withUnsafeBufferPointer { body in
+            try new.body.withUnsafeBufferPointer { body in
                 statement.bind(unownedText: body, at: 6)
                 try statement.run()
             }
@@ -94,7 +123,7 @@ extension WriteTransaction {
     }
 
     private func updateRow(
-        _ row: DocumentRow, _ winner: Leaf, _ flags: DocumentFlags, encodedTree: [UInt8], body: [UInt8]?,
+        _ row: DocumentRow, _ winner: Leaf, _ flags: DocumentFlags, encodedTree: [UInt8]?, _ change: NewRevision?,
         _ connection: SQLiteConnection
     ) throws -> UInt64 {
         let sequence = takeSequence()
@@ -103,13 +132,12 @@ extension WriteTransaction {
             statement.bind(row.sequence, at: 2)
             statement.bind(winner.revision, at: 3)
             statement.bind(flags.rawValue, at: 4)
-            try encodedTree.withUnsafeBufferPointer { encodedTree in
-                statement.bind(unownedBlob: encodedTree, at: 5)
-                guard let body else { return try statement.run() }
-                try body.withUnsafeBufferPointer { body in
-                    statement.bind(unownedText: body, at: 6)
-                    try statement.run()
-                }
+            // No tree leaves the parameter NULL.
+            if let encodedTree { statement.bind(copyingBlob: encodedTree, at: 5) }
+            guard let change else { return try statement.run() }
+            try change.body.withUnsafeBufferPointer { body in
+                statement.bind(unownedText: body, at: 6)
+                try statement.run()
             }
         }
         count(from: row.flags, to: flags)
@@ -123,13 +151,11 @@ extension WriteTransaction {
         }
     }
 
-    private func insertLeafBody(
-        _ id: DocumentID, _ revision: RevisionID, _ body: [UInt8], _ connection: SQLiteConnection
-    ) throws {
+    private func insertLeafBody(_ id: DocumentID, _ new: NewRevision, _ connection: SQLiteConnection) throws {
         try connection.with(.insertLeafBody, in: number) { statement in
             statement.bind(id, at: 1)
-            statement.bind(revision, at: 2)
-            try body.withUnsafeBufferPointer { body in
+            statement.bind(new.leaf.revision, at: 2)
+            try new.body.withUnsafeBufferPointer { body in
                 statement.bind(unownedText: body, at: 3)
                 try statement.run()
             }

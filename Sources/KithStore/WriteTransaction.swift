@@ -21,6 +21,7 @@ public final class WriteTransaction: Snapshot {
     private var failure: (any Error)?
     private var wasLost = false
     private var readSettings: DatabaseSettings?
+    private var due: Int64?
 
     private var root: WriteTransaction { owner ?? self }
     /// What the storage reported in the current body; from then on every write throws it.
@@ -29,6 +30,9 @@ public final class WriteTransaction: Snapshot {
     var isLost: Bool { root.wasLost }
     /// Changes of documents so far that have not been undone, in all collections.
     var changedDocumentCount: Int { root.views.values.reduce(root.changeCount) { $0 + $1.changeCount } }
+
+    /// When something is to be done for what this has written, in milliseconds since 1970.
+    var housekeepingDue: Int64? { root.due }
 
     /// Begins a transaction.
     init(beginningOn connection: SQLiteConnection) throws {
@@ -226,6 +230,11 @@ public final class WriteTransaction: Snapshot {
         if let old { current.add(old, -1) }
         if let new { current.add(new, 1) }
         changeCount += 1
+    }
+
+    /// Has housekeeping done at a time.
+    func scheduleHousekeeping(at time: Int64) {
+        root.due = min(root.due ?? .max, time)
     }
 
     /// Forgets the settings that were read, since they have changed.

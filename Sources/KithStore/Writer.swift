@@ -13,21 +13,26 @@ final class Writer: Sendable {
         var isRunning = false
         var runner: pthread_t?
         var isClosing = false
+        /// When something is to be done that nobody asks for, in milliseconds since 1970; nil when nothing is.
+        var housekeepingDue: Int64?
     }
 
     private let databaseName: String
     private let mode: DatabaseOptions.Writer
     private let connection: ExclusiveConnection
     private let observers: Observers
+    private let clock: @Sendable () -> Int64
     private let state = Monitor(State())
 
     init(
-        databaseName: String, mode: DatabaseOptions.Writer, connection: ExclusiveConnection, observers: Observers
+        databaseName: String, mode: DatabaseOptions.Writer, connection: ExclusiveConnection, observers: Observers,
+        clock: @escaping @Sendable () -> Int64
     ) {
         self.databaseName = databaseName
         self.mode = mode
         self.connection = connection
         self.observers = observers
+        self.clock = clock
     }
 
     /// Bodies that wait.
@@ -85,15 +90,43 @@ final class Writer: Sendable {
         let thread = pthread_self()
         state.update { $0.runner = thread }
         while true {
-            let job: WriteJob? = state.wait { state in
+            let job: WriteJob? = state.wait(patience: { [clock] state in
+                // The clock may be set meanwhile, which no wait notices: so it is looked at now and then.
+                state.housekeepingDue.map { min(max($0 - clock(), 1), StoreLimits.clockLookMillisecondsMax) }
+            }) { state in
                 if let job = state.jobs.take() { return .some(job) }
-                guard state.isClosing else { return nil }
-                state.isRunning = false
-                state.runner = nil
-                return .some(nil)
+                if state.isClosing {
+                    state.isRunning = false
+                    state.runner = nil
+                    return .some(nil)
+                }
+                guard let due = state.housekeepingDue, due <= clock() else { return nil }
+                state.housekeepingDue = nil
+                return .some(housekeepingJob())
             }
             guard let job else { return }
             runBatch(job)
+        }
+    }
+
+    /// Has housekeeping done at a time, or before; with `.caller` nobody does it unasked.
+    func scheduleHousekeeping(at due: Int64) {
+        guard mode == .thread else { return }
+        state.update { $0.housekeepingDue = min($0.housekeepingDue ?? .max, due) }
+    }
+
+    /// A body that does what is due and notes when it is next.
+    func housekeepingJob(completion: (@Sendable (Result<Void, any Error>) -> Void)? = nil) -> WriteJob {
+        WriteJob({ [clock] transaction in try transaction.doHousekeeping(now: clock()) }) { [weak self] result in
+            switch result {
+            case .success(let next):
+                if let next { self?.scheduleHousekeeping(at: next) }
+                completion?(.success(()))
+            case .failure(let error):
+                // A full disk, most likely.
+                if let self { scheduleHousekeeping(at: clock() + StoreLimits.housekeepingRetryMilliseconds) }
+                completion?(.failure(error))
+            }
         }
     }
 
@@ -199,6 +232,7 @@ final class Writer: Sendable {
         }
         do {
             batch.committed = try transaction.commit()
+            if let due = transaction.housekeepingDue { scheduleHousekeeping(at: due) }
         } catch {
             transaction.roll(back: &batch.results, from: start, error)
         }

@@ -1,0 +1,61 @@
+import KithDocuments
+
+extension WriteTransaction {
+    /// Ends a conflict, or a part of it: the losers get tombstones, and the leaf that stays gets a child with the merged
+    /// body, all in this transaction.
+    ///
+    /// Every revision that this writes follows from what it is given alone, so that two nodes which resolve the same
+    /// conflict in the same way make the same revisions. A leaf that is not named is left as it is: nobody has looked at it.
+    ///
+    /// - Parameters:
+    ///   - id: the document.
+    ///   - winner: the live leaf that stays, or becomes the parent of the merged body. For a merge take the document's
+    ///     winner: then other nodes choose the same.
+    ///   - losers: the live leaves that end.
+    ///   - body: the merged body, a JSON object in any form; nil to keep `winner` as it is.
+    ///   - isDeleted: whether the merge deletes the document.
+    /// - Returns: the revision that stays, and the document's new sequence.
+    /// - Throws: `.notFound` when there is no such document; `.conflict` when a revision that is named is no live leaf of it
+    ///   any more; `.badRequest` when `losers` is empty or has `winner` or a revision twice; `.badDocument`, `.tooLarge` for
+    ///   the body. Nothing is written then.
+    @discardableResult
+    public func resolve(
+        _ id: DocumentID, winner: RevisionID, losers: [RevisionID], body: [UInt8]? = nil, isDeleted: Bool = false
+    ) throws -> (revision: RevisionID, sequence: UInt64) {
+        let connection = try connection
+        guard let row = try row(id, connection) else {
+            throw KithError(.notFound, "There is no document \(id)")
+        }
+        guard !losers.isEmpty, Set(losers).count == losers.count, !losers.contains(winner) else {
+            throw KithError(
+                .badRequest,
+                "The revisions that lose in document \(id) must be others than the one that stays, each once")
+        }
+        let leaves = try row.leaves(connection.databaseName)
+        for revision in [winner] + losers where !leaves.contains(Leaf(revision: revision, isDeleted: false)) {
+            throw KithError(
+                .conflict, "Revision \(revision) is not, or no longer, a live leaf of document \(id)",
+                remedy: "Look at the conflict again, and resolve what is there now")
+        }
+        var written: [IncomingRevision] = []
+        if let body {
+            written.append(try child(of: winner, id, body: body, isDeleted: isDeleted))
+        }
+        for loser in losers {
+            written.append(try child(of: loser, id, body: Array("{}".utf8), isDeleted: true))
+        }
+        var sequence = row.sequence
+        for revision in written {
+            // An insertion and not a put: the same may have come from another node without its history.
+            if case .inserted(let latest) = try insert(revision) { sequence = latest }
+        }
+        return (body == nil ? winner : written[0].revision, sequence)
+    }
+
+    private func child(
+        of parent: RevisionID, _ id: DocumentID, body: [UInt8], isDeleted: Bool
+    ) throws -> IncomingRevision {
+        let (revision, body) = try newRevision(id, body: body, parent: parent, isDeleted: isDeleted)
+        return IncomingRevision(id: id, revision: revision, history: [parent], isDeleted: isDeleted, body: body)
+    }
+}
