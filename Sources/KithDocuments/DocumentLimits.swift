@@ -14,6 +14,10 @@ public enum DocumentLimits {
     public static let historyRevisionsMax = 10_000
     /// Revisions in one tree; a stored tree that claims more is taken as damaged, and an insertion beyond it is refused.
     public static let treeRevisionsMax = 1_000_000
+    /// Pruned revisions that a tree still knows by their fingerprints, 8 bytes each; the oldest are dropped first. A peer
+    /// that lags behind by more than these makes a conflict. It may be raised, never lowered: a stored tree that has more
+    /// is taken as damaged.
+    public static let prunedRevisionsMax = 4_000
 
     /// Largest JSON text of one document; a larger one is refused with `too_large`.
     public static let documentBytesMax = 20 * 1024 * 1024

@@ -1,6 +1,6 @@
-// The encoding, version 1:
+// The encoding:
 //
-//   byte    version, 1
+//   byte    version: 1, or 2 when revisions were pruned
 //   varint  number of nodes
 //   nodes, rising by revision ID, each
 //     byte    bits 0-2 flags (deleted, has body, leaf); bits 3-4 parent (0 none, 1 the node before, 2 a number follows);
@@ -9,17 +9,24 @@
 //     varint  how much the generation is above the one before (only bit 5 = 0; never 1)
 //     varint  how many nodes before this one the parent is (only parent = 2; at least 2)
 //     bytes   digest
+//   only in version 2:
+//   varint  number of pruned revisions, not 0
+//   pruned revisions, rising by generation and then by fingerprint, each
+//     varint  how much the generation is above the one before
+//     7 bytes fingerprint (see PrunedRevision), highest first
 //
-// A varint is little-endian base 128, shortest form. Nothing may follow the last node. Since nodes are in order and every
-// choice is forced, a tree has one encoding, and a decoder that re-encodes gives the same bytes.
+// A varint is little-endian base 128, shortest form. Nothing may follow. Since all is in order and every choice is forced,
+// a tree has one encoding, and a decoder that re-encodes gives the same bytes. A tree without pruned revisions is written
+// as version 1, which is all that versions before 2 could read.
 extension RevisionTree {
     private static let version: UInt8 = 1
+    private static let versionWithPruned: UInt8 = 2
 
-    /// The tree as bytes, about 22 for each revision. Equal trees give equal bytes.
+    /// The tree as bytes, about 22 for each revision and 8 for each that was pruned. Equal trees give equal bytes.
     public func encoded() -> [UInt8] {
         var output: [UInt8] = []
-        output.reserveCapacity(4 + nodes.count * 22)
-        output.append(Self.version)
+        output.reserveCapacity(8 + nodes.count * 22 + pruned.count * (PrunedRevision.fingerprintBytes + 1))
+        output.append(pruned.isEmpty ? Self.version : Self.versionWithPruned)
         Self.appendVarint(UInt64(nodes.count), to: &output)
         var generation: UInt32 = 0
         for index in nodes.indices {
@@ -41,7 +48,18 @@ extension RevisionTree {
             revision.appendPacked(withLength: kind >= 2, to: &output)
             generation = revision.generation32
         }
+        if !pruned.isEmpty { appendPruned(to: &output) }
         return output
+    }
+
+    private func appendPruned(to output: inout [UInt8]) {
+        Self.appendVarint(UInt64(pruned.count), to: &output)
+        var generation: UInt32 = 0
+        for one in pruned {
+            Self.appendVarint(UInt64(one.generation32 - generation), to: &output)
+            generation = one.generation32
+            withUnsafeBytes(of: one.fingerprint.bigEndian) { output.append(contentsOf: $0.dropFirst()) }
+        }
     }
 
     /// Reads what `encoded()` wrote.
@@ -49,10 +67,10 @@ extension RevisionTree {
     /// - Throws: `damaged` when the bytes are not exactly such an encoding, or of a later version.
     public init(decoding bytes: UnsafeRawBufferPointer) throws(KithError) {
         var reader = Reader(bytes: bytes)
-        guard let nodes = Self.decode(&reader) else {
+        guard let tree = Self.decode(&reader) else {
             throw KithError(.damaged, "a document's revision tree is damaged at byte \(reader.position + 1)")
         }
-        self.nodes = nodes
+        self = tree
     }
 
     /// Reads what `encoded()` wrote.
@@ -60,15 +78,15 @@ extension RevisionTree {
     /// - Throws: `damaged` when the bytes are not exactly such an encoding, or of a later version.
     public init(decoding bytes: [UInt8]) throws(KithError) {
         var position = 0
-        let nodes = bytes.withUnsafeBytes { buffer in
+        let tree = bytes.withUnsafeBytes { buffer in
             var reader = Reader(bytes: buffer)
             defer { position = reader.position }
             return Self.decode(&reader)
         }
-        guard let nodes else {
+        guard let tree else {
             throw KithError(.damaged, "a document's revision tree is damaged at byte \(position + 1)")
         }
-        self.nodes = nodes
+        self = tree
     }
 
     private struct Reader {
@@ -105,8 +123,45 @@ extension RevisionTree {
         }
     }
 
-    private static func decode(_ reader: inout Reader) -> [Node]? {
-        guard reader.byte() == version, let count = reader.varint() else { return nil }
+    private static func decode(_ reader: inout Reader) -> RevisionTree? {
+        guard let version = reader.byte(), version == Self.version || version == versionWithPruned,
+            let nodes = decodeNodes(&reader)
+        else { return nil }
+        var pruned: [PrunedRevision] = []
+        if version == versionWithPruned {
+            guard let newest = nodes.last, let read = decodePruned(&reader, below: newest.revision.generation32) else {
+                return nil
+            }
+            pruned = read
+        }
+        guard reader.position == reader.bytes.count else { return nil }
+        return RevisionTree(nodes: nodes, pruned: pruned)
+    }
+
+    /// A revision was pruned because of a leaf above it, and leaves are not pruned.
+    private static func decodePruned(_ reader: inout Reader, below newest: UInt32) -> [PrunedRevision]? {
+        guard let count = reader.varint(), count > 0, count <= UInt64(DocumentLimits.prunedRevisionsMax),
+            Int(count) * (PrunedRevision.fingerprintBytes + 1) <= reader.bytes.count
+        else { return nil }
+        var pruned: [PrunedRevision] = []
+        pruned.reserveCapacity(Int(count))
+        var generation: UInt64 = 0
+        for _ in 0..<count {
+            guard let step = reader.varint(), let bytes = reader.slice(PrunedRevision.fingerprintBytes) else {
+                return nil
+            }
+            generation += step
+            guard generation >= 1, generation < newest else { return nil }
+            let one = PrunedRevision(
+                generation32: UInt32(generation), fingerprint: bytes.reduce(0) { $0 << 8 | UInt64($1) })
+            if let last = pruned.last, one <= last { return nil }
+            pruned.append(one)
+        }
+        return pruned
+    }
+
+    private static func decodeNodes(_ reader: inout Reader) -> [Node]? {
+        guard let count = reader.varint() else { return nil }
         // A node has at least 3 bytes, so no claim of the header makes room for more than the bytes can hold.
         guard count <= UInt64(DocumentLimits.treeRevisionsMax), Int(count) * 3 <= reader.bytes.count else { return nil }
         var nodes: [Node] = []
@@ -126,7 +181,7 @@ extension RevisionTree {
             nodes.append(node)
         }
         // Nobody can be the ancestor's ancestor of the newest: it is a leaf.
-        guard reader.position == reader.bytes.count, nodes.last?.flags.contains(.leaf) ?? true else { return nil }
+        guard nodes.last?.flags.contains(.leaf) ?? true else { return nil }
         return nodes
     }
 

@@ -1,7 +1,7 @@
 extension RevisionTree {
     /// What an insertion did.
     public enum Insertion: Sendable, Equatable {
-        /// The revision was known and the history told nothing new: nothing changed.
+        /// The revision was known, perhaps as one that was pruned, and the history told nothing new: nothing changed.
         case alreadyPresent
         /// The revision was known, but its history told of ancestors that were not known as such. The tree must be
         /// stored; `leavesChanged` tells that a former leaf turned out to be an ancestor.
@@ -18,6 +18,9 @@ extension RevisionTree {
     /// known already; so a revision that was a leaf here, because its descendants came without their history, ceases to
     /// be one. Where two histories name different revisions of one generation, the first one stays the parent, and the
     /// other is kept as a superseded revision: in either order neither of them is a leaf.
+    ///
+    /// A revision that was pruned stays so: it is known, and neither it nor what a history names behind it comes back
+    /// into the tree.
     ///
     /// - Parameters:
     ///   - revision: the revision that arrived, with its body.
@@ -44,7 +47,25 @@ extension RevisionTree {
         guard nodes.count + historyCount < DocumentLimits.treeRevisionsMax else {
             throw KithError(.tooLarge, "the document has more than \(DocumentLimits.treeRevisionsMax) revisions")
         }
-        return insertChecked(revision, history: history, historyCount: historyCount, isDeleted: isDeleted)
+        guard !pruned.isEmpty else {
+            return insertChecked(revision, history: history, historyCount: historyCount, isDeleted: isDeleted)
+        }
+        if isPruned(revision) {
+            let change = supersede(history[..<historyCount])
+            return change.hasChanged ? .historyExtended(leavesChanged: change.leavesChanged) : .alreadyPresent
+        }
+        // What comes behind a pruned revision is its ancestor, and superseded: it is noted as pruned too, and not added
+        // to the tree again.
+        let cut = history[..<historyCount].firstIndex(where: isPruned) ?? historyCount
+        let outcome = insertChecked(revision, history: history, historyCount: cut, isDeleted: isDeleted)
+        let change = supersede(history[cut..<historyCount])
+        guard change.hasChanged else { return outcome }
+        switch outcome {
+        case .inserted: return outcome
+        case .alreadyPresent: return .historyExtended(leavesChanged: change.leavesChanged)
+        case .historyExtended(let leavesChanged):
+            return .historyExtended(leavesChanged: leavesChanged || change.leavesChanged)
+        }
     }
 
     private mutating func insertChecked(
@@ -169,42 +190,5 @@ extension RevisionTree {
             if node.parent >= 0 { node.parent = places[Int(node.parent)] }
             return node
         }
-    }
-
-    /// Forgets old ancestors: every leaf keeps itself and its nearest ancestors, `depth` revisions in all; a superseded
-    /// revision outside every leaf's history stays while its generation is within `depth` of the highest.
-    ///
-    /// - Parameter depth: at least 1.
-    /// - Returns: how many revisions were forgotten.
-    @discardableResult
-    public mutating func prune(toDepth depth: Int) -> Int {
-        guard nodes.count > max(depth, 1), let highest = nodes.last?.revision.generation else { return 0 }
-        var keeps = [Bool](repeating: false, count: nodes.count)
-        var isAncestor = [Bool](repeating: false, count: nodes.count)
-        for index in nodes.indices where nodes[index].parent >= 0 { isAncestor[Int(nodes[index].parent)] = true }
-        for leaf in nodes.indices where nodes[leaf].flags.contains(.leaf) {
-            var next = leaf
-            for _ in 0..<max(depth, 1) {
-                keeps[next] = true
-                guard nodes[next].parent >= 0 else { break }
-                next = Int(nodes[next].parent)
-            }
-        }
-        for index in nodes.indices where !nodes[index].flags.contains(.leaf) && !isAncestor[index] {
-            keeps[index] = nodes[index].revision.generation + UInt64(max(depth, 1)) > highest
-        }
-        var places = [Int32](repeating: Node.noParent, count: nodes.count)
-        var kept: [Node] = []
-        kept.reserveCapacity(nodes.count)
-        // Parents come before their children, so a parent's new place is known when the child is reached.
-        for index in nodes.indices where keeps[index] {
-            places[index] = Int32(truncatingIfNeeded: kept.count)
-            var node = nodes[index]
-            if node.parent >= 0 { node.parent = places[Int(node.parent)] }
-            kept.append(node)
-        }
-        let removed = nodes.count - kept.count
-        nodes = kept
-        return removed
     }
 }

@@ -2,8 +2,9 @@
 ///
 /// A *leaf* is a revision that arrived with its body and that nobody has named as an ancestor. Ancestors that are known
 /// only from histories are in the tree without a body. Whatever order revisions and histories arrive in, and however
-/// much of a history each sender leaves out, the same arrivals give the same leaves and the same winner (unless old
-/// ancestors were pruned in between).
+/// much of a history each sender leaves out, the same arrivals give the same leaves and the same winner.
+///
+/// Old ancestors can be *pruned*: of each a fingerprint stays, so that it is still known not to be a leaf.
 ///
 /// This type does not keep bodies: `hasBody` is the store's note that it still has one.
 ///
@@ -40,21 +41,31 @@ public struct RevisionTree: Sendable, Equatable {
 
     /// Rising by revision ID. A parent's generation is lower than its child's, so it comes before it.
     var nodes: [Node]
+    /// Rising. Each generation is lower than the highest of `nodes`.
+    var pruned: [PrunedRevision]
 
     /// A tree without revisions: the document does not exist.
     public init() {
         nodes = []
+        pruned = []
     }
 
-    /// How many revisions are known, ancestors without body included.
+    init(nodes: [Node], pruned: [PrunedRevision]) {
+        self.nodes = nodes
+        self.pruned = pruned
+    }
+
+    /// How many revisions are in the tree, ancestors without body included, pruned ones not.
     public var count: Int { nodes.count }
+    /// How many pruned revisions are still known.
+    public var prunedCount: Int { pruned.count }
     /// Whether no revision is known.
     public var isEmpty: Bool { nodes.isEmpty }
 
-    /// Whether the revision is known, as a leaf or as an ancestor.
-    public func contains(_ revision: RevisionID) -> Bool { index(of: revision) != nil }
+    /// Whether the revision is known, as a leaf, as an ancestor, or as one that was pruned.
+    public func contains(_ revision: RevisionID) -> Bool { index(of: revision) != nil || isPruned(revision) }
 
-    /// What is known of a revision, or `nil`.
+    /// What is known of a revision, or `nil` when it is not in the tree, or not any more.
     public subscript(revision: RevisionID) -> Entry? { index(of: revision).map { entry(nodes[$0]) } }
 
     /// Whether the revision is known and nothing descends from it.

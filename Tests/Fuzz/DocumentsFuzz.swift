@@ -62,6 +62,22 @@ func fuzzRevisionTree(_ bytes: UnsafeRawBufferPointer) {
     pruned.prune(toDepth: Int(bytes.first ?? 0) + 1)
     checkRevisionTree(pruned)
     precondition(pruned.leaves == tree.leaves, "pruning changed the leaves")
+    for entry in tree.entries {
+        precondition(pruned.contains(entry.revision), "a pruned revision is forgotten")
+        var other = pruned
+        let outcome = try? other.insert(entry.revision, history: tree.history(of: entry.revision))
+        precondition(outcome != nil && other.leaves == tree.leaves, "a known revision changed the leaves")
+        checkRevisionTree(other)
+        guard let proof = pruned.supersession(of: entry.revision) else {
+            precondition(entry.isLeaf, "nothing supersedes an ancestor")
+            continue
+        }
+        precondition(pruned.isLeaf(proof.leaf) && proof.history.last == entry.revision, "a proof proves nothing")
+        var peer = RevisionTree()
+        try! peer.insert(entry.revision)
+        try! peer.insert(proof.leaf, history: proof.history)
+        precondition(!peer.isLeaf(entry.revision), "a proof convinces nobody")
+    }
 }
 
 private func checkRevisionTree(_ tree: RevisionTree) {

@@ -14,6 +14,13 @@ struct RevisionTreeCodingTests {
         return tree
     }
 
+    private func prunedTree() throws -> RevisionTree {
+        var tree = try tree()
+        try tree.add("301-aa 300-bb 299-cc 200-cc")
+        tree.prune(toDepth: 1)
+        return tree
+    }
+
     @Test("a tree comes back as it was, in about 22 bytes a revision")
     func roundTrip() throws {
         let tree = try tree()
@@ -35,18 +42,32 @@ struct RevisionTreeCodingTests {
         #expect(tree.encoded() == [1, 2, 0xA0, 1, 0xAA, 0xAF, 2, 0xB0, 0xB1])
     }
 
-    @Test("cut anywhere, or with anything behind it, it is refused")
-    func cut() throws {
-        let bytes = try tree().encoded()
+    @Test("the format stays: bytes written by version 2, in which a revision was pruned")
+    func fixedWithPruned() throws {
+        var tree = RevisionTree()
+        try tree.add("300-b0b1 200-aa")
+        tree.prune(toDepth: 1)
+        #expect(
+            tree.encoded() == [
+                2, 1, 0x86, 0xAC, 2, 2, 0xB0, 0xB1, 1, 0xC8, 1, 0x9C, 0x43, 0x07, 0xB5, 0x45, 0x96, 0xBF,
+            ])
+        let other = try prunedTree()
+        #expect(other.count == 4 && other.prunedCount == 9)
+        #expect(try RevisionTree(decoding: other.encoded()) == other)
+    }
+
+    @Test("cut anywhere, or with anything behind it, it is refused", arguments: [false, true])
+    func cut(isPruned: Bool) throws {
+        let bytes = try (isPruned ? prunedTree() : tree()).encoded()
         for end in 0..<bytes.count {
             expectRefusal(.damaged) { try RevisionTree(decoding: Array(bytes[..<end])) }
         }
         expectRefusal(.damaged) { try RevisionTree(decoding: bytes + [0]) }
     }
 
-    @Test("any byte changed: refused, or another tree that has exactly these bytes")
-    func changed() throws {
-        let bytes = try tree().encoded()
+    @Test("any byte changed: refused, or another tree that has exactly these bytes", arguments: [false, true])
+    func changed(isPruned: Bool) throws {
+        let bytes = try (isPruned ? prunedTree() : tree()).encoded()
         for place in bytes.indices {
             for value in UInt8.min...UInt8.max {
                 var other = bytes
@@ -60,7 +81,7 @@ struct RevisionTreeCodingTests {
     @Test(
         "encodings that nobody writes",
         arguments: [
-            [], [0], [2, 0], [1], [1, 0x80, 0],  // version, count
+            [], [0], [2, 0], [3, 0], [1], [1, 0x80, 0],  // version, count
             [1, 1],  // no node
             [1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],  // a count that the bytes cannot hold
             [1, 1, 0xA0, 1, 0xAA],  // no leaf
@@ -85,11 +106,32 @@ struct RevisionTreeCodingTests {
         expectRefusal(.damaged) { try RevisionTree(decoding: bytes) }
     }
 
+    @Test(
+        "pruned revisions that nobody writes",
+        arguments: [
+            [], [0], [0x80, 0],  // none, or no number of them
+            [1, 1, 0, 0, 0, 0, 0, 0],  // one byte too few
+            [2, 1, 0, 0, 0, 0, 0, 0, 1],  // the second is missing
+            [1, 0, 0, 0, 0, 0, 0, 0, 1],  // generation 0
+            [1, 2, 0, 0, 0, 0, 0, 0, 1],  // not below the newest leaf
+            [2, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],  // twice
+            [2, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 255],  // not rising
+            [0xA1, 0x1F, 1, 0, 0, 0, 0, 0, 0, 1],  // more than are kept
+            [1, 1, 0, 0, 0, 0, 0, 0, 1, 0],  // something behind
+        ] as [[UInt8]])
+    func prunedRefused(pruned: [UInt8]) throws {
+        let leaf: [UInt8] = [2, 1, 0x86, 2, 1, 0xAA]
+        #expect(try RevisionTree(decoding: leaf + [1, 1, 0, 0, 0, 0, 0, 0, 1]).prunedCount == 1)
+        expectRefusal(.damaged) { try RevisionTree(decoding: leaf + pruned) }
+        // Without a leaf above it nothing was pruned.
+        expectRefusal(.damaged) { try RevisionTree(decoding: [2, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1]) }
+    }
+
     @Test("random bytes never trap")
     func random() {
         var random = SeededGenerator(seed: 6)
         for _ in 0..<50_000 {
-            var bytes: [UInt8] = [1, UInt8.random(in: 0...4, using: &random)]
+            var bytes: [UInt8] = [random.chance(2) ? 1 : 2, UInt8.random(in: 0...4, using: &random)]
             for _ in 0..<Int.random(in: 0...30, using: &random) {
                 bytes.append(
                     random.chance(2)
