@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 import KithDocuments
 
 /// One connection to a SQLite file, with its prepared statements.
@@ -20,6 +21,8 @@ final class SQLiteConnection: @unchecked Sendable {
     var highestSequenceGiven: [Int: UInt64] = [:]
 
     private var handle: OpaquePointer?
+    /// When the current waiting for a lock has begun.
+    private var lockWaitBegan = ContinuousClock.now
     /// Of the collection `_default`, and those that concern no collection.
     private var statements: [OpaquePointer?]
     /// Of other collections, by number.
@@ -43,7 +46,8 @@ final class SQLiteConnection: @unchecked Sendable {
             handle = nil
             throw error
         }
-        sqlite3_busy_timeout(handle, StoreLimits.lockWaitMillisecondsMax)
+        // Only called while this object uses the handle, which it closes before it goes away.
+        sqlite3_busy_handler(handle, lockIsHeld, Unmanaged.passUnretained(self).toOpaque())
         // No schema in a file from elsewhere may run functions, and no statement may damage the file on purpose.
         kith_sqlite_set_option(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         kith_sqlite_set_option(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -186,6 +190,20 @@ final class SQLiteConnection: @unchecked Sendable {
         for number in otherStatements.keys { finalizeStatements(ofCollection: number) }
     }
 
+    /// Waits a moment for a lock that another process holds.
+    ///
+    /// SQLite's own waiting sleeps up to 100 milliseconds between attempts. Against a process that writes without pause,
+    /// and so leaves the lock free for a moment only, that meets the free moment too rarely.
+    ///
+    /// - Returns: whether it is worth another attempt.
+    fileprivate func waitForLock(_ attempts: Int32) -> Bool {
+        let now = ContinuousClock.now
+        if attempts == 0 { lockWaitBegan = now }
+        guard now - lockWaitBegan < .milliseconds(StoreLimits.lockWaitMillisecondsMax) else { return false }
+        usleep(StoreLimits.lockRetryMicroseconds)
+        return true
+    }
+
     /// Makes every commit fail, as a disk does that breaks in the last moment: for tests.
     func setCommitsFail(_ isOn: Bool) {
         guard let handle else { return }
@@ -209,6 +227,12 @@ final class SQLiteConnection: @unchecked Sendable {
         let best = extended & 0xFF == code & 0xFF ? extended : code
         return .sqlite(best, systemError: handle.map { sqlite3_system_errno($0) } ?? 0, database: databaseName)
     }
+}
+
+/// Called by SQLite while another process holds a lock.
+private func lockIsHeld(_ context: UnsafeMutableRawPointer?, _ attempts: Int32) -> Int32 {
+    guard let context else { return 0 }
+    return Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue().waitForLock(attempts) ? 1 : 0
 }
 
 private func refuseCommit(_ context: UnsafeMutableRawPointer?) -> Int32 { 1 }

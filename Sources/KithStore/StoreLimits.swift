@@ -37,7 +37,10 @@ public enum StoreLimits {
     /// does not leave a large file behind for ever.
     static let idleLogBytesMax = 16_777_216
     /// How long a connection waits for a lock that another process holds before the operation fails.
-    static let lockWaitMillisecondsMax: Int32 = 10_000
+    static let lockWaitMillisecondsMax = 10_000
+    /// How long it sleeps between attempts: short, since a process that writes without pause leaves the lock free for a
+    /// fraction of a millisecond only.
+    static let lockRetryMicroseconds: UInt32 = 1_000
     /// How long the writer waits at most before it looks at the clock again, when documents are to expire.
     static let clockLookMillisecondsMax: Int64 = 60_000
     /// When housekeeping that failed, for want of space most likely, is tried again.
