@@ -1,5 +1,4 @@
 import KithDocuments
-import Synchronization
 
 /// Who is told after commits.
 final class Observers: Sendable {
@@ -13,10 +12,10 @@ final class Observers: Sendable {
         var callbacks: [UInt64: Observer] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
 
     func add(_ collection: CollectionName, _ callback: @escaping @Sendable (UInt64) -> Void) -> ObservationToken {
-        let number = state.withLock { state in
+        let number = state.update { state in
             state.lastToken += 1
             state.callbacks[state.lastToken] = Observer(collection: collection, callback: callback)
             return state.lastToken
@@ -25,18 +24,18 @@ final class Observers: Sendable {
     }
 
     func remove(_ number: UInt64) {
-        _ = state.withLock { $0.callbacks.removeValue(forKey: number) }
+        _ = state.update { $0.callbacks.removeValue(forKey: number) }
     }
 
     func removeAll() {
-        state.withLock { $0.callbacks.removeAll() }
+        state.update { $0.callbacks.removeAll() }
     }
 
     /// Calls those of the collections that changed, in the order in which they came, outside the lock: they may add and
     /// remove.
     func notify(_ lastSequences: [CollectionName: UInt64]) {
         if lastSequences.isEmpty { return }
-        let callbacks = state.withLock { state in
+        let callbacks = state.update { state in
             state.callbacks.isEmpty ? [] : state.callbacks.sorted { $0.key < $1.key }.map(\.value)
         }
         for observer in callbacks {
