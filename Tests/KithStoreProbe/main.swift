@@ -4,6 +4,7 @@
 //                              acknowledged, "ID REVISION SEQUENCE"
 //   verify PATH                reads such lines from standard input and says what of them the database does not have
 //   share PATH SEED SECONDS    counts up in documents that another process counts up as well; prints what it has added
+//   fill PATH                  does what standard input asks for, on a disk that fills up: see FillRole
 import Glibc
 
 let arguments = CommandLine.arguments
@@ -15,8 +16,10 @@ do {
         try VerifyRole(path: arguments[2]).run()
     case ("share", 5):
         try ShareRole(path: arguments[2], seed: number(arguments[3]), seconds: number(arguments[4])).run()
+    case ("fill", 3):
+        FillRole(path: arguments[2]).run()
     default:
-        printError("usage: \(arguments[0]) write|verify|share PATH ...; see main.swift")
+        printError("usage: \(arguments[0]) write|verify|share|fill PATH ...; see main.swift")
         exit(64)
     }
 } catch {
