@@ -120,6 +120,14 @@ struct RevisionTreeOrderTests {
     private func checkEveryOrder(_ arrivals: [Arrival], _ random: inout SeededGenerator) throws {
         let claimed = Set(arrivals.flatMap(\.history))
         let expected = Set(arrivals.map(\.revision)).subtracting(claimed)
+        // The rule once more, in words of texts: live, then the generation, then the digest in lower case, then as it is.
+        let byRule = arrivals.filter { expected.contains($0.revision) }.max { a, b in
+            if a.isDeleted != b.isDeleted { return a.isDeleted }
+            if a.revision.generation != b.revision.generation { return a.revision.generation < b.revision.generation }
+            let left = a.revision.digest.lowercased()
+            let right = b.revision.digest.lowercased()
+            return left != right ? left < right : a.revision.digest < b.revision.digest
+        }
         var first: [RevisionTree.Entry]?
         for _ in 0..<20 {
             var tree = RevisionTree()
@@ -136,6 +144,7 @@ struct RevisionTreeOrderTests {
             }
             let leaves = tree.leaves
             #expect(Set(leaves.map(\.revision)) == expected)
+            #expect(tree.winner?.revision == byRule?.revision && tree.winner?.isDeleted == byRule?.isDeleted)
             #expect(first == nil || first == leaves)
             first = leaves
         }
