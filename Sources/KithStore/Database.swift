@@ -28,7 +28,8 @@ public final class Database: Sendable {
     /// The writer's connection; for a database in memory the only one.
     let connection: ExclusiveConnection
     private let writer: Writer
-    private let readers: ReaderPool
+    let readers: ReaderPool
+    let maintenance: Maintenance
     private let observers = Observers()
     private let clock: @Sendable () -> Int64
 
@@ -63,14 +64,18 @@ public final class Database: Sendable {
         } else {
             // Until the file is known to be one that this version may change.
             connection.setKeepsLog(true)
-            let version = try DatabaseFile.check(connection)
+            let version = try DatabaseFile.asDamage(databaseName) { () throws(KithError) in
+                try DatabaseFile.check(connection)
+            }
             connection.setKeepsLog(false)
             try connection.configure(.writer)
             try connection.checkCanWrite()
             try DatabaseFile.migrate(connection, from: version)
         }
         if !options.isDurable { try connection.execute("PRAGMA synchronous = OFF") }
-        let identifiers = try connection.texts("SELECT public_id FROM meta UNION ALL SELECT private_id FROM meta")
+        let identifiers = try DatabaseFile.asDamage(databaseName) { () throws(KithError) in
+            try connection.texts("SELECT public_id FROM meta UNION ALL SELECT private_id FROM meta")
+        }
         guard identifiers.count == 2 else {
             throw KithError(.damaged, "The file of database \(databaseName) does not say which database it is")
         }
@@ -86,6 +91,7 @@ public final class Database: Sendable {
             databaseName: databaseName, mode: options.writer,
             source: isInMemory ? .shared(self.connection) : .file(path: path, vfsName: options.vfsName),
             readersMax: options.readers)
+        maintenance = Maintenance(databaseName: databaseName, mode: options.writer)
         clock = options.clock
         try resumeHousekeeping()
     }
@@ -121,16 +127,19 @@ public final class Database: Sendable {
     }
 
     /// Closes the database: writes that are queued are still done and told, reads under way are waited for, queued reads
-    /// and everything later fail with `.closed`; then the log is moved into the main file.
+    /// and everything later fail with `.closed`, and so do checks, compactions and backups that are under way; then the log
+    /// is moved into the main file.
     ///
     /// Closing again does nothing. From inside a body or completion it waits for nothing, and the file is closed with
-    /// the last use of it. It must not be called inside `read`.
+    /// the last use of it. It must not be called inside `read`, nor from a progress callback.
     public func close() {
         let isInside = writer.isCurrentThread
+        maintenance.beginClosing()
         writer.beginClosing()
         readers.beginClosing()
         observers.removeAll()
         if isInside { return }
+        maintenance.waitUntilClosed()
         writer.waitUntilClosed()
         readers.waitUntilClosed()
         try? connection.use { connection in

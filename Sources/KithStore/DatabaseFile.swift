@@ -45,6 +45,22 @@ enum DatabaseFile {
         return version
     }
 
+    /// Reads what every file of ours has: if SQLite finds no such table or cannot make sense of the schema, the file is
+    /// damaged, and nothing is wrong with the program.
+    static func asDamage<Result>(
+        _ databaseName: String, _ body: () throws(KithError) -> Result
+    ) throws(KithError) -> Result {
+        do {
+            return try body()
+        } catch {
+            guard error.code == .internal else { throw error }
+            throw KithError(
+                .damaged,
+                "The file of database \(databaseName) is damaged: its tables are not those of a database of Kith",
+                remedy: "Keep the file, and restore the database from a peer or a backup", cause: error)
+        }
+    }
+
     /// Makes the file of a new database, durable and complete under its name, or not at all; does nothing when another
     /// one was quicker.
     static func create(_ path: String, databaseName: String, vfsName: String? = nil) throws(KithError) {

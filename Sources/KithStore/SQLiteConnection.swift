@@ -20,7 +20,7 @@ final class SQLiteConnection: @unchecked Sendable {
     /// body has seen is not given again. Only the writer uses it.
     var highestSequenceGiven: [Int: UInt64] = [:]
 
-    private var handle: OpaquePointer?
+    private(set) var handle: OpaquePointer?
     /// When the current waiting for a lock has begun.
     private var lockWaitBegan = ContinuousClock.now
     /// Of the collection `_default`, and those that concern no collection.

@@ -47,4 +47,11 @@ public enum StoreLimits {
     static let housekeepingRetryMilliseconds: Int64 = 60_000
     /// Documents that one transaction lets expire at most, so that other writes do not wait long.
     static let expiriesPerCommitMax = 1_000
+
+    // Check, compaction, backup
+
+    /// Faults that a check lists; further ones are only counted.
+    public static let checkFaultsListedMax = 1_000
+    /// Rows after which a check tells how far it is, and looks whether it shall end.
+    static let checkRowsPerStep = 256
 }
