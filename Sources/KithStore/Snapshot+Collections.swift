@@ -4,7 +4,14 @@ extension Snapshot {
     /// The names of all collections, `_default` first, then by their bytes.
     public final func collections() throws -> [CollectionName] {
         let names = try connection.texts("SELECT name FROM collection WHERE number <> 1 ORDER BY name")
-        return try [.default] + names.map { try CollectionName($0) }
+        return try [.default]
+            + names.map { name in
+                do {
+                    return try CollectionName(name)
+                } catch {
+                    throw DocumentRow.damaged(try connection.databaseName, cause: error)
+                }
+            }
     }
 
     /// Whether the database has a collection.

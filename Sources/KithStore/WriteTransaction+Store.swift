@@ -93,7 +93,8 @@ extension WriteTransaction {
             while try statement.step() { revisions.append(try statement.revision(0)) }
             return revisions
         }
-        for revision in kept where !tree.contains(revision) { try deleteLeafBody(id, revision, connection) }
+        // Not `contains`, which also knows those that were pruned.
+        for revision in kept where tree[revision] == nil { try deleteLeafBody(id, revision, connection) }
     }
 
     /// The tree as it is stored: nil where it says no more than the row does.

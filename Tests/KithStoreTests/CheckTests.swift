@@ -138,7 +138,6 @@ struct CheckTests {
             "in collection stock: live documents"),
         Damage("UPDATE collection SET deleted = 7 WHERE number = 1", "deleted documents are counted wrongly"),
         Damage("UPDATE collection SET conflicts = 7 WHERE number = 1", "conflicts are counted wrongly"),
-        Damage("UPDATE collection SET name = '_stock' WHERE number = 2", "collection number 2 has no legal name"),
         Damage("DELETE FROM collection WHERE number = 2", "there is a table document_2, which is not Kith's"),
         Damage("DELETE FROM collection WHERE number = 1", "there is no collection _default"),
         Damage("UPDATE meta SET last_collection = 1", "a collection has a number that was not given"),
