@@ -32,6 +32,10 @@ public final class Database: Sendable {
     let maintenance: Maintenance
     private let observers = Observers()
     private let clock: @Sendable () -> Int64
+    /// What other processes hear of commits, and what is heard of theirs: nil in memory, and where nothing happens by
+    /// itself.
+    private let bell: DatabaseBell?
+    private let bellWatcher: BellWatcher
 
     /// Opens a database.
     ///
@@ -84,9 +88,13 @@ public final class Database: Sendable {
         publicID = identifiers[0]
         privateID = identifiers[1]
         self.connection = ExclusiveConnection(connection)
+        bell = isInMemory || options.writer == .caller ? nil : DatabaseBell(path: path)
+        bellWatcher = options.bellWatcher
+        // For the last commit of a process that was killed before it rang.
+        bell?.ring()
         writer = Writer(
             databaseName: databaseName, mode: options.writer, connection: self.connection, observers: observers,
-            clock: options.clock)
+            clock: options.clock, bell: bell)
         readers = ReaderPool(
             databaseName: databaseName, mode: options.writer,
             source: isInMemory ? .shared(self.connection) : .file(path: path, vfsName: options.vfsName),
@@ -124,6 +132,7 @@ public final class Database: Sendable {
         // The threads do what is queued and end by themselves; the last of them closes the connection.
         writer.beginClosing()
         readers.beginClosing()
+        observers.stopWatching()
     }
 
     /// Closes the database: writes that are queued are still done and told, reads under way are waited for, queued reads
@@ -137,7 +146,7 @@ public final class Database: Sendable {
         maintenance.beginClosing()
         writer.beginClosing()
         readers.beginClosing()
-        observers.removeAll()
+        observers.close()
         if isInside { return }
         maintenance.waitUntilClosed()
         writer.waitUntilClosed()
@@ -224,12 +233,37 @@ public final class Database: Sendable {
     /// Calls `onCommit` with the last sequence after each commit that changed documents of a collection, on the writer's
     /// thread, after the completions of that commit.
     ///
+    /// Commits of other processes are told as well, as soon as they are noticed, several of them perhaps as one; except
+    /// with the option `.caller`.
+    ///
     /// - Returns: keep it: the observation ends with it.
     public func observe(
         _ collection: CollectionName = .default, _ onCommit: @escaping @Sendable (UInt64) -> Void
     ) -> ObservationToken {
-        observers.add(collection, onCommit)
+        observe(collection, onCommit: onCommit, onClose: nil)
     }
+
+    /// The same, and calls `onClose` when the database closes before the observation has ended.
+    func observe(
+        _ collection: CollectionName, onCommit: @escaping @Sendable (UInt64) -> Void, onClose: (@Sendable () -> Void)?
+    ) -> ObservationToken {
+        let token = observers.add(collection, onCommit: onCommit, onClose: onClose) {
+            guard let bell else { return nil }
+            return bellWatcher.watch(bell.path) { [writer] in writer.lookForOthers() }
+        }
+        if bell != nil, observers.needsBeginning(collection) {
+            // Read after the watch has begun. Where it cannot be read, the next look tells more rather than less.
+            let place = try? read { snapshot in
+                let number = try snapshot.collectionNumber(collection)
+                return (number, try number == nil ? 0 : snapshot.collection(collection).lastSequence)
+            }
+            observers.begin(collection, number: place?.0, sequence: place?.1 ?? 0)
+        }
+        return token
+    }
+
+    /// Observations and waits that have not ended: for tests.
+    package var observerCount: Int { observers.count }
 
     /// Bytes that the database takes on the disk, its log included; 0 in memory.
     public var sizeOnDisk: UInt64 { DatabaseFile.isInMemory(path) ? 0 : DatabaseFile.size(path) }

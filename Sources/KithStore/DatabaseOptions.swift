@@ -22,6 +22,8 @@ public struct DatabaseOptions: Sendable {
     /// The name under which SQLite knows the file system that it goes through; nil for the machine's own. For tests, which
     /// put faults in between.
     package var vfsName: String?
+    /// Hears commits of other processes. For tests, which take away its means.
+    package var bellWatcher = BellWatcher.shared
 
     /// The time in milliseconds since 1970, for the expiry of documents and nothing else.
     public var clock: @Sendable () -> Int64

@@ -1,65 +1,134 @@
 import KithDocuments
 
-/// Who is told after commits.
+/// Who is told after commits, of this process and of others.
 final class Observers: Sendable {
     private struct Observer: Sendable {
         let collection: CollectionName
-        let callback: @Sendable (UInt64) -> Void
+        let onCommit: @Sendable (UInt64) -> Void
+        let onClose: (@Sendable () -> Void)?
+    }
+
+    /// What a collection's observers know already.
+    private struct Told: Sendable {
+        /// Which collection it was; nil where only its name is known.
+        var number: Int?
+        var sequence: UInt64
     }
 
     private struct State: Sendable {
         var lastToken: UInt64 = 0
-        var callbacks: [UInt64: Observer] = [:]
+        var observers: [UInt64: Observer] = [:]
+        var told: [CollectionName: Told] = [:]
+        /// Hears commits of other processes, while there are observers.
+        var watch: BellWatch?
+        var isClosed = false
     }
 
     private let state = Monitor(State())
 
-    func add(_ collection: CollectionName, _ callback: @escaping @Sendable (UInt64) -> Void) -> ObservationToken {
-        let number = state.update { state in
+    /// How many there are.
+    var count: Int { state.update { $0.observers.count } }
+
+    /// Adds one.
+    ///
+    /// - Parameters:
+    ///   - onClose: called when the database closes before the observation has ended, also when it is closed already.
+    ///   - startWatching: gives the watch that is kept while there are observers.
+    func add(
+        _ collection: CollectionName, onCommit: @escaping @Sendable (UInt64) -> Void,
+        onClose: (@Sendable () -> Void)? = nil, startWatching: () -> BellWatch?
+    ) -> ObservationToken {
+        let number: UInt64? = state.update { state in
             state.lastToken += 1
-            state.callbacks[state.lastToken] = Observer(collection: collection, callback: callback)
+            if state.isClosed { return nil }
+            state.observers[state.lastToken] = Observer(collection: collection, onCommit: onCommit, onClose: onClose)
+            if state.watch == nil { state.watch = startWatching() }
             return state.lastToken
         }
-        return ObservationToken(observers: self, number: number)
+        if number == nil { onClose?() }
+        return ObservationToken(observers: self, number: number ?? 0)
     }
 
     func remove(_ number: UInt64) {
-        _ = state.update { $0.callbacks.removeValue(forKey: number) }
+        // Let go of outside the lock.
+        let watch: BellWatch? = state.update { state in
+            state.observers[number] = nil
+            return state.observers.isEmpty ? Self.stopWatching(&state) : nil
+        }
+        watch?.cancel()
     }
 
-    func removeAll() {
-        state.update { $0.callbacks.removeAll() }
+    /// Ends all observations, since the database closes.
+    func close() {
+        let (watch, observers) = state.update { state in
+            state.isClosed = true
+            let observers = Self.inOrder(state)
+            state.observers.removeAll()
+            return (Self.stopWatching(&state), observers)
+        }
+        watch?.cancel()
+        for observer in observers { observer.onClose?() }
     }
 
-    /// Calls those of the collections that changed, in the order in which they came, outside the lock: they may add and
-    /// remove.
+    /// Hears no more of other processes; observers are still told of this one.
+    func stopWatching() {
+        state.update { Self.stopWatching(&$0) }?.cancel()
+    }
+
+    private static func stopWatching(_ state: inout State) -> BellWatch? {
+        // What is told meanwhile is not noted, so the next observer begins anew.
+        state.told = [:]
+        defer { state.watch = nil }
+        return state.watch
+    }
+
+    private static func inOrder(_ state: State) -> [Observer] {
+        state.observers.isEmpty ? [] : state.observers.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// Whether it is not known yet what an observer of a collection has seen when it began.
+    func needsBeginning(_ collection: CollectionName) -> Bool {
+        state.update { $0.told[collection] == nil }
+    }
+
+    /// Notes what the observers of a collection have seen when the first of them began.
+    func begin(_ collection: CollectionName, number: Int?, sequence: UInt64) {
+        state.update { state in
+            if state.told[collection] == nil { state.told[collection] = Told(number: number, sequence: sequence) }
+        }
+    }
+
+    /// Tells of a commit of this process: calls those of the collections that changed, in the order in which they came,
+    /// outside the lock: they may add and remove.
     func notify(_ lastSequences: [CollectionName: UInt64]) {
         if lastSequences.isEmpty { return }
-        let callbacks = state.update { state in
-            state.callbacks.isEmpty ? [] : state.callbacks.sorted { $0.key < $1.key }.map(\.value)
+        let observers = state.update { state in
+            if state.watch != nil {
+                for (name, sequence) in lastSequences {
+                    state.told[name] = Told(number: state.told[name]?.number, sequence: sequence)
+                }
+            }
+            return Self.inOrder(state)
         }
-        for observer in callbacks {
-            if let sequence = lastSequences[observer.collection] { observer.callback(sequence) }
+        for observer in observers {
+            if let sequence = lastSequences[observer.collection] { observer.onCommit(sequence) }
         }
     }
-}
 
-/// An observation of a database; it ends with `cancel()` or with this object.
-public final class ObservationToken: Sendable {
-    private let observers: Observers
-    private let number: UInt64
-
-    init(observers: Observers, number: UInt64) {
-        self.observers = observers
-        self.number = number
-    }
-
-    deinit {
-        cancel()
-    }
-
-    /// Ends the observation: a call that has begun on another thread may still end after this returns, no other comes.
-    public func cancel() {
-        observers.remove(number)
+    /// Tells what was committed by other processes, from the state of all collections.
+    func notifyOfOthers(_ collections: [CollectionPlace]) {
+        let changed: [CollectionName: UInt64] = state.update { state in
+            var changed: [CollectionName: UInt64] = [:]
+            for place in collections {
+                if let told = state.told[place.name] {
+                    // One that was dropped and made anew begins again with its sequences.
+                    let isAnother = told.number.map { $0 != place.number } ?? false
+                    if isAnother || place.lastSequence > told.sequence { changed[place.name] = place.lastSequence }
+                }
+                state.told[place.name] = Told(number: place.number, sequence: place.lastSequence)
+            }
+            return changed
+        }
+        notify(changed)
     }
 }

@@ -20,6 +20,9 @@ final class SQLiteConnection: @unchecked Sendable {
     /// body has seen is not given again. Only the writer uses it.
     var highestSequenceGiven: [Int: UInt64] = [:]
 
+    /// What SQLite said when commits of other connections were last looked for. Only the writer uses it.
+    var dataVersionSeen: Int?
+
     private(set) var handle: OpaquePointer?
     /// When the current waiting for a lock has begun.
     private var lockWaitBegan = ContinuousClock.now

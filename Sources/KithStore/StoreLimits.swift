@@ -22,6 +22,11 @@ public enum StoreLimits {
     static let changesPerPageMax = 512
     /// Bytes of bodies after which a page of changes ends early.
     static let changesPageBytesMax = 1_048_576
+    /// How long the watcher of other processes' commits rests after it has told of some: bounds how often the rings of
+    /// this process itself wake it, and delays the news of a second commit by as much.
+    static let bellPauseMilliseconds: Int32 = 10
+    /// How often it is looked for commits of other processes where the system has no watch to give.
+    static let bellPollMilliseconds: Int32 = 1_000
     /// Collections in one database; one more is refused. Each has five tables and indexes of its own.
     public static let collectionsMax = 1_000
     /// Collections for which a connection keeps prepared statements from one transaction to the next, each about 50 KiB.

@@ -1,7 +1,7 @@
 /// Every statement of the store's hot paths, by name; each connection prepares one at its first use and keeps it.
 enum StoreQuery: Int, CaseIterable {
     case begin, beginWrite, commit, rollback, savepoint, releaseSavepoint, rollbackToSavepoint
-    case counters, setCounters, settings, collectionNumber, insertCollection
+    case counters, setCounters, settings, collectionNumber, insertCollection, places, dataVersion
     case document, documentWithBody, bodyBySequence, leafBody
     case insertDocument, updateDocument, updateTree, keepWinnerAsLeaf, insertLeafBody, deleteLeafBody, leafRevisions
     case deleteDocument, deleteLeafBodies, setExpiry, expiry, expired, nextExpiry
@@ -34,6 +34,9 @@ enum StoreQuery: Int, CaseIterable {
         case .collectionNumber: "SELECT number FROM collection WHERE name = ?1"
         case .insertCollection:
             "INSERT INTO collection (number, name, last_sequence, live, deleted, conflicts) VALUES (?1, ?2, 0, 0, 0, 0)"
+
+        case .places: "SELECT number, name, last_sequence FROM collection"
+        case .dataVersion: "PRAGMA data_version"
 
         case .document: "SELECT sequence, revision, flags, tree FROM \(document) WHERE id = ?1"
         case .documentWithBody: "SELECT sequence, revision, flags, tree, body FROM \(document) WHERE id = ?1"

@@ -15,6 +15,8 @@ final class Writer: Sendable {
         var isClosing = false
         /// When something is to be done that nobody asks for, in milliseconds since 1970; nil when nothing is.
         var housekeepingDue: Int64?
+        /// Whether another process may have committed.
+        var mustLook = false
     }
 
     private let databaseName: String
@@ -22,17 +24,19 @@ final class Writer: Sendable {
     private let connection: ExclusiveConnection
     private let observers: Observers
     private let clock: @Sendable () -> Int64
+    private let bell: DatabaseBell?
     private let state = Monitor(State())
 
     init(
         databaseName: String, mode: DatabaseOptions.Writer, connection: ExclusiveConnection, observers: Observers,
-        clock: @escaping @Sendable () -> Int64
+        clock: @escaping @Sendable () -> Int64, bell: DatabaseBell?
     ) {
         self.databaseName = databaseName
         self.mode = mode
         self.connection = connection
         self.observers = observers
         self.clock = clock
+        self.bell = bell
     }
 
     /// Bodies that wait.
@@ -65,10 +69,26 @@ final class Writer: Sendable {
         case .run:
             while let job = takeOrStop() { runBatch(job) }
         case .startThread:
-            // The thread keeps the writer alive, not the database, and ends when that closes or goes away.
-            if !StoreThread.start(name: "kith-writer", { self.runThread() }) {
-                refuseAll(KithError(.inputOutput, "The system has no thread for writing to database \(databaseName)"))
-            }
+            startThread()
+        }
+    }
+
+    /// Lets the writer's thread look soon whether another process has committed, and tell the observers.
+    func lookForOthers() {
+        let isFirst = state.update { state in
+            if state.isClosing { return false }
+            state.mustLook = true
+            if state.isRunning { return false }
+            state.isRunning = true
+            return true
+        }
+        if isFirst { startThread() }
+    }
+
+    private func startThread() {
+        // The thread keeps the writer alive, not the database, and ends when that closes or goes away.
+        if !StoreThread.start(name: "kith-writer", { self.runThread() }) {
+            refuseAll(KithError(.inputOutput, "The system has no thread for writing to database \(databaseName)"))
         }
     }
 
@@ -90,23 +110,42 @@ final class Writer: Sendable {
         let thread = pthread_self()
         state.update { $0.runner = thread }
         while true {
-            let job: WriteJob? = state.wait(patience: { [clock] state in
+            let next: Next = state.wait(patience: { [clock] state in
                 // The clock may be set meanwhile, which no wait notices: so it is looked at now and then.
                 state.housekeepingDue.map { min(max($0 - clock(), 1), StoreLimits.clockLookMillisecondsMax) }
             }) { state in
-                if let job = state.jobs.take() { return .some(job) }
+                if state.mustLook, !state.isClosing {
+                    state.mustLook = false
+                    return .look
+                }
+                if let job = state.jobs.take() { return .run(job) }
                 if state.isClosing {
                     state.isRunning = false
                     state.runner = nil
-                    return .some(nil)
+                    return .end
                 }
                 guard let due = state.housekeepingDue, due <= clock() else { return nil }
                 state.housekeepingDue = nil
-                return .some(housekeepingJob())
+                return .run(housekeepingJob())
             }
-            guard let job else { return }
-            runBatch(job)
+            switch next {
+            case .run(let job): runBatch(job)
+            case .look: look()
+            case .end: return
+            }
         }
+    }
+
+    private enum Next {
+        case run(WriteJob)
+        case look
+        case end
+    }
+
+    private func look() {
+        // What cannot be read now will be at the next ring; a write meets the same fault and reports it.
+        guard let places = try? connection.use({ try $0.placesAfterOthers() }) else { return }
+        observers.notifyOfOthers(places)
     }
 
     /// Has housekeeping done at a time, or before; with `.caller` nobody does it unasked.
@@ -161,6 +200,7 @@ final class Writer: Sendable {
             first.fail(error)
             return
         }
+        if !batch.committed.isEmpty { bell?.ring() }
         for (performed, error) in batch.results { performed.complete(error) }
         for job in batch.notRun { job.fail(batch.beginError ?? KithError.closed(databaseName)) }
         observers.notify(batch.committed)

@@ -5,6 +5,7 @@
 //   verify PATH                reads such lines from standard input and says what of them the database does not have
 //   share PATH SEED SECONDS    counts up in documents that another process counts up as well; prints what it has added
 //   fill PATH                  does what standard input asks for, on a disk that fills up: see FillRole
+//   obey PATH                  does what lines of standard input say, "put ID" or "delete ID", and prints the sequences
 import Glibc
 
 let arguments = CommandLine.arguments
@@ -18,8 +19,10 @@ do {
         try ShareRole(path: arguments[2], seed: number(arguments[3]), seconds: number(arguments[4])).run()
     case ("fill", 3):
         FillRole(path: arguments[2]).run()
+    case ("obey", 3):
+        try ObeyRole(path: arguments[2]).run()
     default:
-        printError("usage: \(arguments[0]) write|verify|share|fill PATH ...; see main.swift")
+        printError("usage: \(arguments[0]) write|verify|share|fill|obey PATH ...; see main.swift")
         exit(64)
     }
 } catch {
