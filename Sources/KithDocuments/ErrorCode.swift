@@ -91,6 +91,8 @@ extension ErrorCode {
     public static let diskFull = ErrorCode("disk_full", http: 507, exit: 27, retryable: true)
     /// Reading or writing failed in the operating system.
     public static let inputOutput = ErrorCode("io_error", http: 500, exit: 74, retryable: true)
+    /// Too much waits already; nothing was begun.
+    public static let busy = ErrorCode("busy", http: 503, exit: 75, retryable: true)
     /// The operation was stopped: the database or the node is closing.
     public static let closed = ErrorCode("closed", http: 503, exit: 75, retryable: true)
 

@@ -194,6 +194,7 @@ public final class Database: Sendable {
     ///
     /// With the option `.caller` all of this happens before the call returns, unless it comes from inside a body or
     /// completion: then right after that one.
+    /// Where `StoreLimits.queuedWritesMax` writes wait already, it fails at once with `.busy`.
     /// - Warning: body and completion keep all other writes waiting. Neither may wait for another write.
     public func submitWrite<T: Sendable>(
         _ body: @escaping @Sendable (WriteTransaction) throws -> T,
@@ -204,7 +205,7 @@ public final class Database: Sendable {
 
     /// Writes, and returns when the commit is on the disk: see `submitWrite`. A cancelled task does not stop it.
     ///
-    /// - Throws: `.closed`, `.diskFull`, `.damaged`, `.inputOutput`; what `body` throws.
+    /// - Throws: `.closed`, `.busy`, `.diskFull`, `.damaged`, `.inputOutput`; what `body` throws.
     public func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             submitWrite(body) { continuation.resume(with: $0) }

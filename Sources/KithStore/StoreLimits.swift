@@ -22,6 +22,9 @@ public enum StoreLimits {
     static let changesPerPageMax = 512
     /// Bytes of bodies after which a page of changes ends early.
     static let changesPageBytesMax = 1_048_576
+    /// Writes that wait in a database's queue; one more fails at once with `.busy`. Far more than a commit takes, so that a
+    /// short standstill of the disk refuses nobody, and few enough that a long one does not fill the memory.
+    public static let queuedWritesMax = 16_384
     /// How long the watcher of other processes' commits rests after it has told of some: bounds how often the rings of
     /// this process itself wake it, and delays the news of a second commit by as much.
     static let bellPauseMilliseconds: Int32 = 10

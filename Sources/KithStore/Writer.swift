@@ -50,10 +50,11 @@ final class Writer: Sendable {
 
     /// Queues a body; with `.caller` runs it too, unless a thread does already.
     func submit(_ job: WriteJob) {
-        enum Next { case refuse, wait, run, startThread }
+        enum Next { case refuse, refuseForNow, wait, run, startThread }
         let thread = pthread_self()
         let next: Next = state.update { state in
             if state.isClosing { return .refuse }
+            if state.jobs.count >= StoreLimits.queuedWritesMax { return .refuseForNow }
             state.jobs.append(job)
             if state.isRunning { return .wait }
             state.isRunning = true
@@ -64,6 +65,11 @@ final class Writer: Sendable {
         switch next {
         case .refuse:
             job.fail(KithError.closed(databaseName))
+        case .refuseForNow:
+            job.fail(
+                KithError(
+                    .busy, "\(StoreLimits.queuedWritesMax) writes wait for database \(databaseName) already",
+                    remedy: "Try again later, and wait for answers before writing more"))
         case .wait:
             break
         case .run:
