@@ -1,14 +1,28 @@
-import Synchronization
+import Glibc
 
 /// A value that several threads of a test look at and change.
-final class Shared<Value: Sendable>: Sendable {
-    private let mutex: Mutex<Value>
+///
+/// Behind a lock from POSIX and not `Synchronization.Mutex`, which the thread sanitizer does not see.
+///
+/// `@unchecked Sendable`: `value` is only touched under the lock, and the pointer never changes.
+final class Shared<Value: Sendable>: @unchecked Sendable {
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private var value: Value
 
     init(_ value: Value) {
-        mutex = Mutex(value)
+        self.value = value
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
     }
 
     func withLock<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-        try mutex.withLock { value in try body(&value) }
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return try body(&value)
     }
 }
