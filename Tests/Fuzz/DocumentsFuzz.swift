@@ -4,6 +4,7 @@ import KithDocuments
 func fuzzCanonicalJSON(_ bytes: UnsafeRawBufferPointer) {
     _ = try? JSONOutline.members(of: bytes)
     _ = JSONValue(canonical: Array(bytes))
+    _ = try? ThreeWayMerge.merge(base: Array(bytes), winner: Array(bytes), loser: Array("{}".utf8))
     guard let canonical = try? CanonicalJSON.canonicalize(bytes) else {
         precondition((try? CanonicalJSON.canonicalizeBody(bytes)) == nil, "a body that is not a JSON value")
         precondition((try? CanonicalJSON.split(bytes)) == nil, "a document that is not a JSON value")
@@ -14,12 +15,35 @@ func fuzzCanonicalJSON(_ bytes: UnsafeRawBufferPointer) {
     precondition(value.canonicalBytes() == canonical, "a value is not written as it was read")
     precondition((try? JSONValue(parsing: bytes)) == value, "two readings of one text differ")
     precondition((try? JSONValue(parsing: value.prettyText())) == value, "text for people reads differently")
+    fuzzMerge(value)
+    fuzzMetadata(value)
     if let body = try? CanonicalJSON.canonicalizeBody(bytes) {
         precondition(body == canonical, "a body's canonical form differs")
         precondition((try? CanonicalJSON.split(bytes))?.body == canonical, "a document without metadata differs")
     } else if let parts = try? CanonicalJSON.split(bytes) {
         precondition((try? CanonicalJSON.canonicalizeBody(parts.body)) == parts.body, "the rest is not a body")
     }
+}
+
+/// The first objects of an object as branches of a document, and the third as their base.
+private func fuzzMerge(_ value: JSONValue) {
+    let objects = (value.objectValue?.map(\.value) ?? []).filter { $0.objectValue != nil }.map { $0.canonicalBytes() }
+    guard objects.count >= 2 else { return }
+    let base = objects.count > 2 ? objects[2] : nil
+    let merged = try! ThreeWayMerge.merge(base: base, winner: objects[0], loser: objects[1])
+    precondition((try? CanonicalJSON.canonicalize(merged)) == merged, "a merged document is not canonical")
+    for known in objects.prefix(2) {
+        let again = try! ThreeWayMerge.merge(base: base, winner: merged, loser: known)
+        precondition(again == merged, "a merge finds something new in what was merged already")
+    }
+}
+
+/// Any value as attachments and as an expiry.
+private func fuzzMetadata(_ value: JSONValue) {
+    _ = try? Expiry(value)
+    guard let entries = try? IncomingAttachment.list(value) else { return }
+    guard let list = try? AttachmentList(stubs: entries) else { return }
+    precondition((try? AttachmentList(canonical: list.canonicalBytes())) == list, "attachments are not read as written")
 }
 
 /// Any bytes as an encoded tree, and as a list of insertions.
