@@ -1,7 +1,8 @@
 extension RevisionTree {
     /// Forgets a leaf, and those of its ancestors that no other revision descends from.
     ///
-    /// Unlike a tombstone this leaves no trace: a peer that sends the revision again brings it back.
+    /// Unlike a tombstone this leaves no trace: a peer that sends the revision again brings it back, and so does one that
+    /// sends an ancestor of it as its leaf. For that, what was pruned from the tree is forgotten too, of all branches.
     ///
     /// - Returns: whether the revision was a leaf; otherwise nothing changed.
     @discardableResult
@@ -30,6 +31,9 @@ extension RevisionTree {
         // A superseded revision outside every chain may have been covered by the leaf that is gone; the last one is a leaf.
         while let last = kept.last, !last.flags.contains(.leaf) { kept.removeLast() }
         nodes = kept
+        // Some of these may have been superseded by the leaf that is gone, and by nothing else: they must not be taken
+        // for ancestors of another leaf. A conflict with a peer that lags behind is the smaller evil.
+        pruned = []
         return true
     }
 

@@ -105,6 +105,22 @@ struct RevisionTreePruningTests {
         #expect(try tree.add("100-aa 99-bb") == .alreadyPresent)
     }
 
+    @Test("purging a leaf forgets what was pruned: only the leaf that is gone may have superseded it")
+    func purging() throws {
+        var tree = try chain(1...30, depth: 5)
+        try tree.add("3-bb 2-bb 1-bb")
+        #expect(tree.leafTexts == ["30-aa", "3-bb"])
+        let purgedNoLeaf = tree.purge(revision("20-aa"))
+        #expect(!purgedNoLeaf && tree.prunedCount == 25)
+        let purgedLeaf = tree.purge(revision("30-aa"))
+        #expect(purgedLeaf)
+        #expect(tree.leafTexts == ["3-bb"] && tree.prunedCount == 0)
+        #expect(try RevisionTree(decoding: tree.encoded()) == tree)
+        #expect(tree.supersession(of: revision("2-aa"))?.leaf == nil)
+        #expect(try tree.add("20-aa 19-aa") == .inserted(parent: revision("19-aa"), parentWasLeaf: false))
+        #expect(tree.leafTexts == ["20-aa", "3-bb"])
+    }
+
     @Test("pruning bit by bit and at once comes to the same")
     func bitByBit() throws {
         var tree = RevisionTree()
