@@ -52,7 +52,7 @@ final class FaultRun {
     // MARK: Steps
 
     func open() throws {
-        var options = DatabaseOptions(writer: .caller, isDurable: isDurable)
+        var options = DatabaseOptions(writer: .caller, isDurable: isDurable, clock: { 1000 })
         options.vfsName = vfs.name
         let database = try Database(
             path: path, name: DatabaseName("test"), create: ledger.publicID == nil, options: options)
@@ -116,6 +116,29 @@ final class FaultRun {
         }
     }
 
+    /// Removes documents, and notes whether that was acknowledged.
+    func remove(
+        _ isRemoved: (Ledger.Write) -> Bool, _ body: @escaping @Sendable (WriteTransaction) throws -> Void
+    ) throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        do {
+            try database.writeBlocking(body)
+            ledger.remove(isCertain: true, isRemoved)
+        } catch {
+            ledger.remove(isCertain: false, isRemoved)
+            throw error
+        }
+    }
+
+    /// Lets a document expire.
+    func expire(_ name: String) throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        // When it goes is not certain: opening the file again may have it done too.
+        ledger.remove(isCertain: false) { $0.collection == .default && $0.id.text == name }
+        try database.writeBlocking { try $0.setExpiry(id(name), at: 500) }
+        try database.purgeExpired()
+    }
+
     /// Moves the log into the file, by another connection, so that the database goes on with an emptied log.
     func checkpoint() {
         var handle: OpaquePointer?
@@ -136,6 +159,19 @@ final class FaultRun {
 }
 
 extension Ledger {
+    /// Ends a conflict with a merged body.
+    static func resolve(_ transaction: WriteTransaction, _ name: String) throws -> [Write] {
+        let document = try id(name)
+        guard let stored = try transaction.document(document), !stored.conflicts.isEmpty else {
+            throw KithError(.notFound, name)
+        }
+        try transaction.resolve(
+            document, winner: stored.revision, losers: stored.conflicts, body: bytes(#"{"merged":true}"#))
+        return try transaction.document(document)?.leaves.map {
+            Write(id: document, revision: $0.revision, sequence: 0)
+        } ?? []
+    }
+
     /// Writes a document on its winner.
     static func put(
         _ transaction: WriteTransaction, _ name: String, _ body: String, in collection: CollectionName = .default

@@ -45,6 +45,16 @@ struct FaultScript: Sendable {
             }
         },
         { try $0.write { [try Ledger.put($0, "a", #"{"n":2}"#, in: CollectionName("notes"))] } },
+        {
+            try $0.write { transaction in
+                try transaction.setSettings(DatabaseSettings(keepsOldBodies: true))
+                return [try Ledger.put(transaction, "a", #"{"n":3}"#)]
+            }
+        },
+        { try $0.write { try Ledger.resolve($0, "a") } },
+        { try $0.remove({ $0.collection == .default && $0.id.text == "b" }) { try $0.purge(id("b")) } },
+        { try $0.expire("c") },
+        { try $0.remove({ $0.collection != .default }) { try $0.dropCollection(CollectionName("notes")) } },
     ])
 
     /// A file of format 1 is opened, which brings it to the format of today.

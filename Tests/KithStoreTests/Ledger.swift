@@ -3,7 +3,7 @@ import KithStore
 
 /// What a database was told and what it has answered; compared with the file afterwards.
 struct Ledger: Sendable {
-    /// A revision, and the sequence that it was given.
+    /// A revision, and the sequence that it was given, 0 where that was not told.
     struct Write: Sendable, Hashable {
         var collection = CollectionName.default
         let id: DocumentID
@@ -14,6 +14,10 @@ struct Ledger: Sendable {
     private(set) var acknowledged: [Write] = []
     /// Transactions whose outcome is unknown, since they failed: whole or not there.
     private(set) var uncertain: [[Write]] = []
+    /// What was removed again, for certain.
+    private(set) var removed: [Write] = []
+    /// What may be removed: each document whole or not at all.
+    private(set) var perhapsRemoved: [Write] = []
     /// What the local document may hold: its last acknowledged value first, then what failed after it.
     private(set) var local: [String?] = [nil]
     /// The database's ID, once it was open.
@@ -21,6 +25,12 @@ struct Ledger: Sendable {
 
     mutating func acknowledge(_ writes: [Write]) { acknowledged += writes }
     mutating func fail(_ writes: [Write]) { if !writes.isEmpty { uncertain.append(writes) } }
+    /// Notes that some documents were removed with all their revisions; or perhaps, since that failed.
+    mutating func remove(isCertain: Bool, _ isRemoved: (Write) -> Bool) {
+        let writes = acknowledged.filter(isRemoved)
+        acknowledged.removeAll(where: isRemoved)
+        if isCertain { removed += writes } else { perhapsRemoved += writes }
+    }
     mutating func acknowledge(local value: String) { local = [value] }
     mutating func fail(local value: String) { local.append(value) }
 
@@ -54,6 +64,8 @@ struct Ledger: Sendable {
         guard try whole.hasCollection(collection) else { return ["lost: collection \(collection)"] }
         let snapshot = try whole.collection(collection)
         let acknowledged = acknowledged.filter { $0.collection == collection }
+        let perhapsRemoved = perhapsRemoved.filter { $0.collection == collection }
+        let removed = removed.filter { $0.collection == collection }
         var faults: [String] = []
         let changes = try snapshot.changes(since: 0, limit: .max)
         var known: Set<String> = []
@@ -67,18 +79,23 @@ struct Ledger: Sendable {
         func isKnown(_ write: Write) -> Bool { known.contains("\(write.id.text) \(write.revision)") }
 
         for write in acknowledged where !isKnown(write) { faults.append("lost: \(write)") }
+        for write in removed where isKnown(write) { faults.append("it is back: \(write)") }
+        for (id, writes) in Dictionary(grouping: perhapsRemoved, by: \.id) {
+            let count = writes.count(where: isKnown)
+            if count != 0, count != writes.count { faults.append("\(count) of \(writes.count) revisions of \(id)") }
+        }
         for writes in uncertain.map({ $0.filter { $0.collection == collection } }) {
             let count = writes.count(where: isKnown)
             if count != 0, count != writes.count { faults.append("\(count) of \(writes.count) in one transaction") }
         }
         let uncertain = uncertain.joined().filter { $0.collection == collection }
-        let told = Set((acknowledged + uncertain).map { "\($0.id.text) \($0.revision)" })
+        let told = Set((acknowledged + perhapsRemoved + uncertain).map { "\($0.id.text) \($0.revision)" })
         for revision in known.subtracting(told).sorted() { faults.append("nobody wrote \(revision)") }
 
         let last = try snapshot.lastSequence
         let current = Dictionary(changes.map { ($0.id, $0.sequence) }, uniquingKeysWith: max)
         var owners: [UInt64: Write] = [:]
-        for write in acknowledged {
+        for write in acknowledged + perhapsRemoved + removed where write.sequence > 0 {
             if let other = owners.updateValue(write, forKey: write.sequence) {
                 faults.append("one sequence twice: \(other), \(write)")
             }
