@@ -3,7 +3,8 @@ extension ErrorCode {
     public static let all: [ErrorCode] = [
         .noNode, .nodeUnreachable, .alreadyRunning, .portBusy, .homeNotWritable, .newerFormat, .notInitialised,
         .alreadyInitialised, .badConfiguration, .notFound, .databaseNotFound, .conflict, .databaseExists, .badDocument,
-        .badName, .tooLarge, .badRequest, .deltaNotSupported, .methodNotAllowed, .notImplemented, .badNodeID,
+        .attachmentMissing, .badName, .tooLarge, .badRequest, .deltaNotSupported, .methodNotAllowed, .notImplemented,
+        .badNodeID,
         .notTrusted, .wrongKey, .nameTaken, .damaged, .diskFull,
         .inputOutput, .closed, .connectionLost, .timedOut, .protocolViolation, .tlsFailed, .internal,
     ]

@@ -61,6 +61,8 @@ extension ErrorCode {
     public static let databaseExists = ErrorCode("file_exists", http: 412, exit: 13)
     /// The bytes are not a document that can be kept: malformed, out of range, or a reserved name.
     public static let badDocument = ErrorCode("bad_document", http: 400, exit: 14)
+    /// A document refers to an attachment whose bytes are not stored.
+    public static let attachmentMissing = ErrorCode("missing_stub", http: 412, exit: 14)
     /// A document ID, database name or revision ID that is not legal.
     public static let badName = ErrorCode("bad_name", http: 400, exit: 15)
     /// More bytes than a documented limit allows.

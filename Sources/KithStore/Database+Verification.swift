@@ -17,3 +17,26 @@ extension Database {
         try connection.use { $0.setCommitsFail(isOn) }
     }
 }
+
+extension Database {
+    /// How many blobs and pieces of blobs there are, staged ones included: for tests.
+    package func blobTableCounts() throws -> [Int] {
+        try connection.use { connection in
+            try ["blob", "blob_piece"].map { try connection.number("SELECT count(*) FROM \($0)") }
+        }
+    }
+
+    /// Changes the bytes of a piece of the first blob behind the store's back, as a bad disk does: for tests.
+    package func changeBlobPiece(_ piece: Int, _ change: (inout [UInt8]) -> Void) throws {
+        try connection.use { connection in
+            let place = BlobPlace.place(blob: 1, piece: piece)
+            let hex = try connection.texts("SELECT hex(bytes) FROM blob_piece WHERE place = \(place)")[0]
+            var bytes = stride(from: 0, to: hex.utf8.count, by: 2).map { start in
+                let digits = Array(hex.utf8)[start..<start + 2]
+                return UInt8(String(decoding: digits, as: UTF8.self), radix: 16) ?? 0
+            }
+            change(&bytes)
+            try connection.execute("UPDATE blob_piece SET bytes = x'\(Hexadecimal.text(bytes))' WHERE place = \(place)")
+        }
+    }
+}

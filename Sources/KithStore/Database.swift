@@ -31,7 +31,8 @@ public final class Database: Sendable {
     let readers: ReaderPool
     let maintenance: Maintenance
     private let observers = Observers()
-    private let clock: @Sendable () -> Int64
+    /// The time in milliseconds since 1970.
+    let clock: @Sendable () -> Int64
     /// What other processes hear of commits, and what is heard of theirs: nil in memory, and where nothing happens by
     /// itself.
     private let bell: DatabaseBell?
@@ -110,7 +111,9 @@ public final class Database: Sendable {
             let isNeeded = try connection.use { connection in
                 let snapshot = Snapshot(connection)
                 defer { snapshot.end() }
-                return try snapshot.collections().contains { try snapshot.collection($0).nextExpiry() != nil }
+                let hasUnusedBlobs = try connection.number("SELECT EXISTS (SELECT 1 FROM blob WHERE uses = 0)") != 0
+                return try hasUnusedBlobs
+                    || snapshot.collections().contains { try snapshot.collection($0).nextExpiry() != nil }
             }
             if isNeeded { writer.submit(writer.housekeepingJob()) }
         } catch {
@@ -118,11 +121,11 @@ public final class Database: Sendable {
         }
     }
 
-    /// Lets the documents go whose time has come, and returns when they are gone: for a database with `.caller`; otherwise
-    /// the writer's thread does it by itself.
+    /// Lets the documents go whose time has come and the blobs that nothing refers to, and returns when they are gone: for
+    /// a database with `.caller`; otherwise the writer's thread does it by itself.
     ///
     /// - Throws: as `write`.
-    public func purgeExpired() throws {
+    public func doHousekeeping() throws {
         let clock = clock
         var isDone = false
         while !isDone { isDone = try writeBlocking { try $0.doHousekeeping(now: clock()) ?? .max } > clock() }

@@ -84,6 +84,17 @@ extension SQLiteStatement {
         DocumentID.unchecked(text(column))
     }
 
+    /// The attachments in a column, which is NULL where there are none.
+    @inline(__always)
+    func attachments(_ column: Int32) throws(KithError) -> AttachmentList {
+        if isNull(column) { return AttachmentList() }
+        do {
+            return try AttachmentList(canonical: bytes(column))
+        } catch {
+            throw DocumentRow.damaged(connection.databaseName, cause: error)
+        }
+    }
+
     /// The revision ID in a column.
     @inline(__always)
     func revision(_ column: Int32) throws(KithError) -> RevisionID {

@@ -12,15 +12,19 @@ public struct IncomingRevision: Sendable {
     public let isDeleted: Bool
     /// The body: any JSON text of an object, brought into canonical form when stored.
     public let body: [UInt8]
+    /// Its attachments, whose bytes have to be stored already.
+    public let attachments: AttachmentList
 
     /// A revision with its history, the newest first.
     public init(
-        id: DocumentID, revision: RevisionID, history: [RevisionID] = [], isDeleted: Bool = false, body: [UInt8]
+        id: DocumentID, revision: RevisionID, history: [RevisionID] = [], isDeleted: Bool = false, body: [UInt8],
+        attachments: AttachmentList = AttachmentList()
     ) {
         self.id = id
         self.revision = revision
         self.history = history
         self.isDeleted = isDeleted
         self.body = body
+        self.attachments = attachments
     }
 }

@@ -10,6 +10,8 @@ public struct RevisionForTransfer: Sendable, Equatable {
     public let isDeleted: Bool
     /// The body: a JSON object in canonical form.
     public let body: [UInt8]
+    /// Its attachments, whose bytes are stored.
+    public let attachments: AttachmentList
     /// Its ancestors, the newest first, without the revision itself.
     public let history: [RevisionID]
 }

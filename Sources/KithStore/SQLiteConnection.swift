@@ -15,7 +15,7 @@ final class SQLiteConnection: @unchecked Sendable {
     /// The database's name, for messages.
     let databaseName: String
     /// Used by the store's operations on this connection, one after the other.
-    let hasher: SHA256
+    let hasher: MessageDigest
     /// The highest sequence given out on this connection in each collection, even by a transaction that was undone: what a
     /// body has seen is not given again. Only the writer uses it.
     var highestSequenceGiven: [Int: UInt64] = [:]
@@ -36,7 +36,7 @@ final class SQLiteConnection: @unchecked Sendable {
     /// - Throws: `.homeNotWritable`, `.damaged`, `.diskFull`, `.inputOutput`.
     init(path: String, databaseName: String, mayCreate: Bool, vfsName: String? = nil) throws(KithError) {
         self.databaseName = databaseName
-        hasher = try SHA256()
+        hasher = try MessageDigest(.sha256)
         statements = Array(repeating: nil, count: StoreQuery.allCases.count)
         // A name that begins so would be read as a URI.
         let name = path.utf8.starts(with: "file:".utf8) ? "./" + path : path
@@ -107,6 +107,11 @@ final class SQLiteConnection: @unchecked Sendable {
         // SQLite does not look at a handle that is nil before it uses it.
         handle.map { sqlite3_get_autocommit($0) == 0 } ?? false
     }
+
+    /// Rows that the last statement has inserted, changed or deleted.
+    var changedRowCount: Int { handle.map { Int(sqlite3_changes($0)) } ?? 0 }
+    /// The key of the row inserted last.
+    var lastInsertedRow: Int { handle.map { Int(sqlite3_last_insert_rowid($0)) } ?? 0 }
 
     /// Runs statements that give no rows and are not needed often.
     func execute(_ sql: String) throws(KithError) {

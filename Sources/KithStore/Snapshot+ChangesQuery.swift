@@ -121,7 +121,7 @@ extension Snapshot {
         var bodies: [[UInt8]] = []
         if query.includesBodies {
             bodies.append(statement.bytes(5))
-            for leaf in leaves.dropFirst() { bodies.append(try leafBody(id, leaf.revision, connection)) }
+            for leaf in leaves.dropFirst() { bodies.append(try leafBody(id, leaf.revision, connection).body) }
         }
         return Change(sequence: sequence, id: id, leaves: leaves, bodies: bodies)
     }

@@ -4,7 +4,7 @@ extension Snapshot {
     /// A fingerprint of all documents, leaves and bodies; reads the whole database.
     ///
     /// SHA-256 over, for each document in the order of its ID's bytes: the ID, the number of leaves, and for each leaf,
-    /// the winner first, the revision ID, one byte for deleted (0 or 1) and the body. IDs and bodies are preceded by
+    /// the winner first, the revision ID, one byte for deleted (0 or 1), the body and `_attachments` (empty where there are none). IDs, bodies and attachments are preceded by
     /// their length; lengths and numbers are four bytes, the highest first.
     public final func digest() throws -> DatabaseDigest {
         let connection = try connection
@@ -24,9 +24,12 @@ extension Snapshot {
                     try hasher.add(byte: leaf.isDeleted ? 1 : 0)
                     if index == 0 {
                         try hasher.addCounted(statement.unownedBytes(4))
+                        try hasher.addCounted(statement.unownedBytes(5))
                     } else {
-                        let body = try leafBody(statement.documentID(0), leaf.revision, connection)
-                        try body.withUnsafeBytes { try hasher.addCounted($0) }
+                        let stored = try leafBody(statement.documentID(0), leaf.revision, connection)
+                        try stored.body.withUnsafeBytes { try hasher.addCounted($0) }
+                        let attachments = stored.attachments.isEmpty ? [] : stored.attachments.canonicalBytes()
+                        try attachments.withUnsafeBytes { try hasher.addCounted($0) }
                     }
                 }
                 if row.winner.isDeleted { deleted += 1 } else { live += 1 }
@@ -40,7 +43,7 @@ extension Snapshot {
     }
 }
 
-extension SHA256 {
+extension MessageDigest {
     /// Adds bytes with their number before them, so that no two lists of texts look alike.
     fileprivate func addCounted(_ bytes: UnsafeRawBufferPointer) throws(KithError) {
         try add(UInt32(bytes.count))

@@ -10,18 +10,20 @@ extension Snapshot {
     /// - Returns: nil when there is no such document, or no body of that revision.
     public final func document(_ id: DocumentID, revision: RevisionID? = nil) throws -> StoredDocument? {
         let connection = try connection
-        let found: (row: DocumentRow, body: [UInt8])? = try connection.with(.documentWithBody, in: number) {
+        let found: (row: DocumentRow, body: [UInt8], attachments: AttachmentList)? = try connection.with(
+            .documentWithBody, in: number
+        ) {
             statement in
             statement.bind(id, at: 1)
             guard try statement.step() else { return nil }
-            return (try DocumentRow(statement, first: 0), statement.bytes(4))
+            return (try DocumentRow(statement, first: 0), statement.bytes(4), try statement.attachments(5))
         }
-        guard let (row, body) = found else { return nil }
+        guard let (row, body, attachments) = found else { return nil }
         let leaves = try row.leaves(connection.databaseName)
         guard let revision, revision != row.winner.revision else {
             return StoredDocument(
                 id: id, revision: row.winner.revision, isDeleted: row.winner.isDeleted, body: body,
-                sequence: row.sequence, leaves: leaves)
+                attachments: attachments, sequence: row.sequence, leaves: leaves)
         }
         var isDeleted = leaves.first { $0.revision == revision }?.isDeleted
         if isDeleted == nil, row.flags.contains(.hasOldBodies) {
@@ -29,8 +31,9 @@ extension Snapshot {
             if let entry, entry.hasBody { isDeleted = entry.isDeleted }
         }
         guard let isDeleted else { return nil }
+        let stored = try leafBody(id, revision, connection)
         return StoredDocument(
-            id: id, revision: revision, isDeleted: isDeleted, body: try leafBody(id, revision, connection),
+            id: id, revision: revision, isDeleted: isDeleted, body: stored.body, attachments: stored.attachments,
             sequence: row.sequence, leaves: leaves)
     }
 
@@ -81,7 +84,8 @@ extension Snapshot {
                 documents.append(
                     StoredDocument(
                         id: id, revision: row.winner.revision, isDeleted: row.winner.isDeleted,
-                        body: bodies ? statement.bytes(5) : [], sequence: row.sequence,
+                        body: bodies ? statement.bytes(5) : [], attachments: try statement.attachments(6),
+                        sequence: row.sequence,
                         leaves: try row.leaves(connection.databaseName)))
             }
             return documents

@@ -32,26 +32,30 @@ extension Snapshot {
     ///   change.
     public final func revisionForTransfer(_ id: DocumentID, _ revision: RevisionID) throws -> RevisionForTransfer? {
         let connection = try connection
-        let found: (row: DocumentRow, body: [UInt8]?)? = try connection.with(.documentWithBody, in: number) {
+        let found: (row: DocumentRow, stored: (body: [UInt8], attachments: AttachmentList)?)? = try connection.with(
+            .documentWithBody, in: number
+        ) {
             statement in
             statement.bind(id, at: 1)
             guard try statement.step() else { return nil }
             let row = try DocumentRow(statement, first: 0)
-            return (row, row.winner.revision == revision ? statement.bytes(4) : nil)
+            return (row, row.winner.revision == revision ? (statement.bytes(4), try statement.attachments(5)) : nil)
         }
-        guard let (row, winnerBody) = found else { return nil }
+        guard let (row, winner) = found else { return nil }
         if row.isSingle {
-            return winnerBody.map {
+            return winner.map {
                 RevisionForTransfer(
-                    id: id, revision: revision, isDeleted: row.winner.isDeleted, body: $0, history: [])
+                    id: id, revision: revision, isDeleted: row.winner.isDeleted, body: $0.body,
+                    attachments: $0.attachments,
+                    history: [])
             }
         }
-        if winnerBody == nil, !row.flags.contains(.hasBranches) { return nil }
+        if winner == nil, !row.flags.contains(.hasBranches) { return nil }
         let tree = try row.tree(connection.databaseName)
         guard let leaf = tree.storedLeaves.first(where: { $0.revision == revision }) else { return nil }
+        let stored = try winner ?? leafBody(id, revision, connection)
         return RevisionForTransfer(
-            id: id, revision: revision, isDeleted: leaf.isDeleted,
-            body: try winnerBody ?? leafBody(id, revision, connection),
+            id: id, revision: revision, isDeleted: leaf.isDeleted, body: stored.body, attachments: stored.attachments,
             history: tree.history(of: revision))
     }
 }

@@ -93,8 +93,10 @@ public class Snapshot {
         }
     }
 
-    /// The body of a losing leaf.
-    final func leafBody(_ id: DocumentID, _ revision: RevisionID, _ connection: SQLiteConnection) throws -> [UInt8] {
+    /// The body and the attachments of a losing leaf, or of an older revision whose body is kept.
+    final func leafBody(
+        _ id: DocumentID, _ revision: RevisionID, _ connection: SQLiteConnection
+    ) throws -> (body: [UInt8], attachments: AttachmentList) {
         try connection.with(.leafBody, in: number) { statement in
             statement.bind(id, at: 1)
             statement.bind(revision, at: 2)
@@ -102,7 +104,7 @@ public class Snapshot {
                 // Each losing leaf has its row: an invariant of every write.
                 throw DocumentRow.damaged(connection.databaseName, cause: nil)
             }
-            return statement.bytes(0)
+            return (statement.bytes(0), try statement.attachments(1))
         }
     }
 }

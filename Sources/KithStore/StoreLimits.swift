@@ -55,6 +55,15 @@ public enum StoreLimits {
     static let housekeepingRetryMilliseconds: Int64 = 60_000
     /// Documents that one transaction lets expire at most, so that other writes do not wait long.
     static let expiriesPerCommitMax = 1_000
+    /// Bytes of a blob that lie in one row: what is read, verified and held at once.
+    static let blobPieceBytes = 262_144
+    /// Pieces of a blob that one transaction stores at most while the blob is streamed in: a writer of blobs holds so many.
+    static let blobPiecesPerCommitMax = 4
+    /// Pieces that one transaction removes at most, so that other writes do not wait long.
+    static let blobPiecesRemovedPerCommitMax = 32
+    /// How long a blob stays that nothing refers to, from the last byte written on: the time to write the document, or to
+    /// go on with an interrupted transfer.
+    static let blobLeaseMilliseconds: Int64 = 3_600_000
 
     // Check, compaction, backup
 

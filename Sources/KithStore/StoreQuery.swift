@@ -5,6 +5,10 @@ enum StoreQuery: Int, CaseIterable {
     case document, documentWithBody, bodyBySequence, leafBody
     case insertDocument, updateDocument, updateTree, keepWinnerAsLeaf, insertLeafBody, deleteLeafBody, leafRevisions
     case deleteDocument, deleteLeafBodies, setExpiry, expiry, expired, nextExpiry
+    case blobByDigest, insertBlob, extendBlob, finishBlob, leaseBlob, abandonBlob, insertPiece, pieces
+    case insertBlobUse, countBlobUse, discountBlobUses, deleteBlobUses, hasBlobUses
+    case discountAllBlobUses, deleteAllBlobUses
+    case unusedBlob, nextUnusedBlob, hideBlob, deletePieces, deleteBlob
     case changes, changesDescending, sequence, pendingCount, conflicts, allAscending, allDescending, allForDigest
     case localDocument, setLocalDocument, deleteLocalDocument
 
@@ -39,9 +43,10 @@ enum StoreQuery: Int, CaseIterable {
         case .dataVersion: "PRAGMA data_version"
 
         case .document: "SELECT sequence, revision, flags, tree FROM \(document) WHERE id = ?1"
-        case .documentWithBody: "SELECT sequence, revision, flags, tree, body FROM \(document) WHERE id = ?1"
+        case .documentWithBody:
+            "SELECT sequence, revision, flags, tree, body, attachments FROM \(document) WHERE id = ?1"
         case .bodyBySequence: "SELECT body FROM \(document) WHERE sequence = ?1"
-        case .leafBody: "SELECT body FROM \(leaf) WHERE id = ?1 AND revision = ?2"
+        case .leafBody: "SELECT body, attachments FROM \(leaf) WHERE id = ?1 AND revision = ?2"
 
         case .insertDocument:
             """
@@ -72,6 +77,46 @@ enum StoreQuery: Int, CaseIterable {
             "SELECT id FROM \(document) WHERE expires IS NOT NULL AND expires <= ?1 ORDER BY expires LIMIT ?2"
         case .nextExpiry: "SELECT min(expires) FROM \(document) WHERE expires IS NOT NULL"
 
+        case .blobByDigest: "SELECT number, length FROM blob WHERE digest = ?1"
+        case .insertBlob: "INSERT INTO blob (digest, length, uses, leased_until) VALUES (?1, ?2, 0, ?3)"
+        case .extendBlob:
+            "UPDATE blob SET length = ?3, leased_until = ?4 WHERE number = ?1 AND digest IS NULL AND length = ?2"
+        case .finishBlob: "UPDATE blob SET digest = ?2, leased_until = ?3 WHERE number = ?1 AND digest IS NULL"
+        case .leaseBlob: "UPDATE blob SET leased_until = max(leased_until, ?2) WHERE number = ?1"
+        case .abandonBlob: "UPDATE blob SET leased_until = 0 WHERE number = ?1 AND digest IS NULL"
+        case .insertPiece: "INSERT INTO blob_piece (place, checksum, bytes) VALUES (?1, ?2, ?3)"
+        case .pieces:
+            "SELECT place, checksum, bytes FROM blob_piece WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3"
+
+        case .insertBlobUse:
+            "INSERT OR IGNORE INTO blob_use (collection, id, revision, blob) VALUES (\(collection), ?1, ?2, ?3)"
+        case .countBlobUse: "UPDATE blob SET uses = uses + 1 WHERE number = ?1"
+        case .discountBlobUses:
+            """
+            UPDATE blob SET uses = uses - 1 WHERE number IN
+                (SELECT blob FROM blob_use WHERE collection = \(collection) AND id = ?1 AND revision = ?2)
+            """
+        case .deleteBlobUses:
+            "DELETE FROM blob_use WHERE collection = \(collection) AND id = ?1 AND revision = ?2"
+        case .discountAllBlobUses:
+            """
+            UPDATE blob SET uses = uses -
+                (SELECT count(*) FROM blob_use WHERE collection = \(collection) AND id = ?1 AND blob = blob.number)
+            WHERE number IN (SELECT blob FROM blob_use WHERE collection = \(collection) AND id = ?1)
+            """
+        case .deleteAllBlobUses: "DELETE FROM blob_use WHERE collection = \(collection) AND id = ?1"
+        case .hasBlobUses: "SELECT EXISTS (SELECT 1 FROM blob_use WHERE collection = \(collection) AND id = ?1)"
+
+        case .unusedBlob: "SELECT number FROM blob WHERE uses = 0 AND leased_until <= ?1 LIMIT 1"
+        case .nextUnusedBlob: "SELECT min(leased_until) FROM blob WHERE uses = 0"
+        case .hideBlob: "UPDATE blob SET digest = NULL WHERE number = ?1"
+        case .deletePieces:
+            """
+            DELETE FROM blob_piece WHERE place IN
+                (SELECT place FROM blob_piece WHERE place BETWEEN ?1 AND ?2 LIMIT ?3)
+            """
+        case .deleteBlob: "DELETE FROM blob WHERE number = ?1"
+
         case .changes:
             """
             SELECT sequence, id, revision, flags, tree, CASE WHEN ?4 THEN body END FROM \(document)
@@ -91,15 +136,18 @@ enum StoreQuery: Int, CaseIterable {
             """
         case .allAscending:
             """
-            SELECT sequence, id, revision, flags, tree, CASE WHEN ?5 THEN body END FROM \(document)
+            SELECT sequence, id, revision, flags, tree, CASE WHEN ?5 THEN body END,
+                CASE WHEN ?5 THEN attachments END FROM \(document)
             WHERE id >= ?1 AND id <= ?2 AND flags & 1 <= ?4 ORDER BY id LIMIT ?3
             """
         case .allDescending:
             """
-            SELECT sequence, id, revision, flags, tree, CASE WHEN ?5 THEN body END FROM \(document)
+            SELECT sequence, id, revision, flags, tree, CASE WHEN ?5 THEN body END,
+                CASE WHEN ?5 THEN attachments END FROM \(document)
             WHERE id >= ?1 AND id <= ?2 AND flags & 1 <= ?4 ORDER BY id DESC LIMIT ?3
             """
-        case .allForDigest: "SELECT id, revision, flags, tree, body FROM \(document) ORDER BY id"
+        case .allForDigest:
+            "SELECT id, revision, flags, tree, body, attachments FROM \(document) ORDER BY id"
 
         case .localDocument: "SELECT body FROM \(local) WHERE name = ?1"
         case .setLocalDocument: "INSERT OR REPLACE INTO \(local) (name, body) VALUES (?1, ?2)"

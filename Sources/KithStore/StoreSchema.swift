@@ -26,13 +26,16 @@ enum StoreSchema {
             conflicts INTEGER NOT NULL
         ) STRICT;
         CREATE TABLE blob (
-            number INTEGER PRIMARY KEY,
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
             digest BLOB UNIQUE,
             length INTEGER NOT NULL,
+            uses INTEGER NOT NULL,
             leased_until INTEGER NOT NULL
         ) STRICT;
+        CREATE INDEX blob_unused ON blob (leased_until) WHERE uses = 0;
         CREATE TABLE blob_piece (
             place INTEGER PRIMARY KEY,
+            checksum INTEGER NOT NULL,
             bytes BLOB NOT NULL
         ) STRICT;
         CREATE TABLE blob_use (
@@ -42,7 +45,6 @@ enum StoreSchema {
             blob INTEGER NOT NULL,
             PRIMARY KEY (collection, id, revision, blob)
         ) STRICT, WITHOUT ROWID;
-        CREATE INDEX blob_use_by_blob ON blob_use (blob);
         """
 
     /// What a database has for each collection.

@@ -10,6 +10,8 @@ public struct StoredDocument: Sendable, Equatable {
     public let isDeleted: Bool
     /// The body: a JSON object in canonical form; empty where bodies were not asked for.
     public let body: [UInt8]
+    /// The attachments of that revision; empty where bodies were not asked for.
+    public let attachments: AttachmentList
     /// The sequence of the document's last change.
     public let sequence: UInt64
     /// All leaves of the document, the winner first, then by the order that chooses the winner.

@@ -38,9 +38,16 @@ extension WriteTransaction {
         try storing { connection in
             connection.finalizeStatements(ofCollection: number)
             try connection.execute(
-                "DELETE FROM blob_use WHERE collection = \(number); DELETE FROM collection WHERE number = \(number);")
+                """
+                UPDATE blob SET uses = uses -
+                    (SELECT count(*) FROM blob_use WHERE collection = \(number) AND blob = blob.number)
+                    WHERE number IN (SELECT blob FROM blob_use WHERE collection = \(number));
+                DELETE FROM blob_use WHERE collection = \(number);
+                DELETE FROM collection WHERE number = \(number);
+                """)
             try connection.execute(StoreSchema.dropTables(ofCollection: number))
         }
+        scheduleHousekeeping(at: 0)
     }
 
     /// Changes what the database is set to.

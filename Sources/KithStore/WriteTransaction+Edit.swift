@@ -11,12 +11,15 @@ extension WriteTransaction {
     ///   - body: the text of a JSON object without reserved names, in any form; stored in canonical form.
     ///   - parent: the leaf that it follows; nil if there is no document, or only a deleted one.
     ///   - isDeleted: whether it is a tombstone.
+    ///   - attachments: all of the revision's attachments, whose bytes are stored already.
     /// - Returns: the new revision, and the document's new sequence.
     /// - Throws: `.conflict` when `parent` is no leaf, or is missing although the document is there; `.badDocument` and
-    ///   `.tooLarge` for the body; nothing is written then, and the transaction goes on.
+    ///   `.tooLarge` for the body; `.attachmentMissing` when bytes are not stored. Nothing is written then, and the
+    ///   transaction goes on.
     @discardableResult
     public func put(
-        _ id: DocumentID, body: [UInt8], parent: RevisionID?, isDeleted: Bool = false
+        _ id: DocumentID, body: [UInt8], parent: RevisionID?, isDeleted: Bool = false,
+        attachments: AttachmentList = AttachmentList()
     ) throws -> (revision: RevisionID, sequence: UInt64) {
         let connection = try connection
         let row = try row(id, connection)
@@ -30,8 +33,10 @@ extension WriteTransaction {
             if let row, !row.winner.isDeleted { throw Self.conflict(id, row, connection) }
             actualParent = row?.winner.revision
         }
-        let (revision, canonicalBody) = try newRevision(id, body: body, parent: actualParent, isDeleted: isDeleted)
-        let new = NewRevision(leaf: Leaf(revision: revision, isDeleted: isDeleted), body: canonicalBody)
+        let (revision, canonicalBody) = try newRevision(
+            id, body: body, parent: actualParent, isDeleted: isDeleted, attachments: attachments)
+        let new = NewRevision(
+            leaf: Leaf(revision: revision, isDeleted: isDeleted), body: canonicalBody, attachments: attachments)
         guard let row, let actualParent else {
             return (revision, try store(id, over: nil, tree: nil, new: new))
         }
@@ -68,17 +73,21 @@ extension WriteTransaction {
     /// there already makes no new sequence, unless its history shows that another leaf is its ancestor; its body is not
     /// looked at, so where two bodies have one revision ID the first is kept.
     ///
-    /// - Throws: `.badDocument` and `.tooLarge` for the body and for a history whose generations do not fall; the message
-    ///   names the document, nothing is written then, and the transaction goes on.
+    /// - Throws: `.badDocument` and `.tooLarge` for the body and for a history whose generations do not fall;
+    ///   `.attachmentMissing` when bytes of an attachment are not stored; the message names the document, nothing is written then, and the transaction goes on.
     @discardableResult
     public func insert(_ incoming: IncomingRevision) throws -> InsertOutcome {
         let connection = try connection
         let row = try row(incoming.id, connection)
         let leaf = Leaf(revision: incoming.revision, isDeleted: incoming.isDeleted)
+        func new(_ body: [UInt8]) -> NewRevision {
+            NewRevision(leaf: leaf, body: body, attachments: incoming.attachments)
+        }
         if row == nil, incoming.history.isEmpty {
             let body = try canonicalize(incoming.body, incoming.id)
+            _ = try numbersOfBlobs(of: incoming.attachments, incoming.id)
             return .inserted(
-                sequence: try store(incoming.id, over: nil, tree: nil, new: NewRevision(leaf: leaf, body: body)))
+                sequence: try store(incoming.id, over: nil, tree: nil, new: new(body)))
         }
         var tree = try row?.tree(connection.databaseName) ?? RevisionTree()
         let insertion: RevisionTree.Insertion
@@ -99,8 +108,9 @@ extension WriteTransaction {
             return .inserted(sequence: try store(incoming.id, over: row, tree: tree, new: nil))
         case .inserted:
             let body = try canonicalize(incoming.body, incoming.id)
+            _ = try numbersOfBlobs(of: incoming.attachments, incoming.id)
             return .inserted(
-                sequence: try store(incoming.id, over: row, tree: tree, new: NewRevision(leaf: leaf, body: body)))
+                sequence: try store(incoming.id, over: row, tree: tree, new: new(body)))
         }
     }
 
@@ -129,11 +139,14 @@ extension WriteTransaction {
 
     /// The ID of a new revision, and its body in canonical form.
     func newRevision(
-        _ id: DocumentID, body: [UInt8], parent: RevisionID?, isDeleted: Bool
+        _ id: DocumentID, body: [UInt8], parent: RevisionID?, isDeleted: Bool, attachments: AttachmentList
     ) throws -> (RevisionID, [UInt8]) {
         let canonicalBody = try canonicalize(body, id)
+        // Before anything is written, so that only this document fails.
+        _ = try numbersOfBlobs(of: attachments, id)
         let hash = try connection.hasher.hash(
-            RevisionDigest.prefix(parent: parent, deleted: isDeleted), canonicalBody)
+            RevisionDigest.prefix(parent: parent, deleted: isDeleted), canonicalBody,
+            RevisionDigest.suffix(attachments: attachments))
         // By way of text: the generic initialiser for hashes costs more than hashing, across modules.
         let revision = try RevisionID(
             generation: (parent?.generation ?? 0) + 1, digest: Hexadecimal.text(hash[..<20]))

@@ -33,6 +33,7 @@ extension WriteTransaction {
             if room == 0 { return now }
             if let expiry = try view.nextExpiry() { next = min(next ?? .max, expiry) }
         }
+        if let unused = try removeUnusedBlobs(now: now) { next = min(next ?? .max, unused) }
         return next
     }
 

@@ -31,6 +31,7 @@ extension WriteTransaction {
 
     private func purge(_ id: DocumentID, _ row: DocumentRow) throws {
         try storing { connection in
+            if row.flags.contains(.hasAttachments) { try releaseAllBlobs(id) }
             try connection.with(.deleteDocument, in: number) { statement in
                 statement.bind(row.sequence, at: 1)
                 try statement.run()

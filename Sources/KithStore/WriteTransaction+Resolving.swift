@@ -14,13 +14,15 @@ extension WriteTransaction {
     ///   - losers: the live leaves that end.
     ///   - body: the merged body, a JSON object in any form; nil to keep `winner` as it is.
     ///   - isDeleted: whether the merge deletes the document.
+    ///   - attachments: all attachments of the merged revision, whose bytes are stored already.
     /// - Returns: the revision that stays, and the document's new sequence.
     /// - Throws: `.notFound` when there is no such document; `.conflict` when a revision that is named is no live leaf of it
     ///   any more; `.badRequest` when `losers` is empty or has `winner` or a revision twice; `.badDocument`, `.tooLarge` for
     ///   the body. Nothing is written then.
     @discardableResult
     public func resolve(
-        _ id: DocumentID, winner: RevisionID, losers: [RevisionID], body: [UInt8]? = nil, isDeleted: Bool = false
+        _ id: DocumentID, winner: RevisionID, losers: [RevisionID], body: [UInt8]? = nil, isDeleted: Bool = false,
+        attachments: AttachmentList = AttachmentList()
     ) throws -> (revision: RevisionID, sequence: UInt64) {
         let connection = try connection
         guard let row = try row(id, connection) else {
@@ -39,10 +41,10 @@ extension WriteTransaction {
         }
         var written: [IncomingRevision] = []
         if let body {
-            written.append(try child(of: winner, id, body: body, isDeleted: isDeleted))
+            written.append(try child(of: winner, id, body: body, isDeleted: isDeleted, attachments))
         }
         for loser in losers {
-            written.append(try child(of: loser, id, body: Array("{}".utf8), isDeleted: true))
+            written.append(try child(of: loser, id, body: Array("{}".utf8), isDeleted: true, AttachmentList()))
         }
         var sequence = row.sequence
         for revision in written {
@@ -53,9 +55,11 @@ extension WriteTransaction {
     }
 
     private func child(
-        of parent: RevisionID, _ id: DocumentID, body: [UInt8], isDeleted: Bool
+        of parent: RevisionID, _ id: DocumentID, body: [UInt8], isDeleted: Bool, _ attachments: AttachmentList
     ) throws -> IncomingRevision {
-        let (revision, body) = try newRevision(id, body: body, parent: parent, isDeleted: isDeleted)
-        return IncomingRevision(id: id, revision: revision, history: [parent], isDeleted: isDeleted, body: body)
+        let (revision, body) = try newRevision(
+            id, body: body, parent: parent, isDeleted: isDeleted, attachments: attachments)
+        return IncomingRevision(
+            id: id, revision: revision, history: [parent], isDeleted: isDeleted, body: body, attachments: attachments)
     }
 }

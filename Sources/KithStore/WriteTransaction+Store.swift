@@ -5,6 +5,7 @@ struct NewRevision {
     let leaf: Leaf
     /// In canonical form.
     let body: [UInt8]
+    let attachments: AttachmentList
 }
 
 extension WriteTransaction {
@@ -25,7 +26,9 @@ extension WriteTransaction {
                 guard let new else {
                     throw KithError(.internal, "A document without revisions was to be stored")
                 }
-                return try insertRow(id, new.leaf, DocumentFlags([new.leaf]), encodedTree: nil, new, connection)
+                var flags = DocumentFlags([new.leaf])
+                try useBlobs(of: new, id, &flags)
+                return try insertRow(id, new.leaf, flags, encodedTree: nil, new, connection)
             }
             let leaves = tree.storedLeaves
             guard let winner = leaves.first else {
@@ -36,15 +39,19 @@ extension WriteTransaction {
                 guard let new, new.leaf.revision == winner.revision else {
                     throw KithError(.internal, "A new document's only revision is not its winner")
                 }
+                try useBlobs(of: new, id, &flags)
                 try prune(&tree, id, hasOldBodies: false, connection)
                 return try insertRow(id, winner, flags, encodedTree: Self.encode(tree), new, connection)
             }
+            // Those of the new revision first: what both use is then never unused.
+            if let new { try useBlobs(of: new, id, &flags) }
             let keepsOldBodies = try !isPurge && settings().keepsOldBodies
             let gone = try row.leaves(connection.databaseName).filter { !leaves.contains($0) }
             if !keepsOldBodies {
                 for leaf in gone {
                     tree.setHasBody(false, of: leaf.revision)
                     if leaf.revision != row.winner.revision { try deleteLeafBody(id, leaf.revision, connection) }
+                    if row.flags.contains(.hasAttachments) { try releaseBlobs(id, leaf.revision) }
                 }
             }
             var winnerChange: NewRevision?
@@ -53,14 +60,19 @@ extension WriteTransaction {
                 if let new, new.leaf.revision == winner.revision {
                     winnerChange = new
                 } else {
-                    winnerChange = NewRevision(leaf: winner, body: try leafBody(id, winner.revision, connection))
+                    let stored = try leafBody(id, winner.revision, connection)
+                    winnerChange = NewRevision(leaf: winner, body: stored.body, attachments: stored.attachments)
                     try deleteLeafBody(id, winner.revision, connection)
                 }
             }
             if let new, new.leaf.revision != winner.revision { try insertLeafBody(id, new, connection) }
             if tree.hasOldBodies { flags.insert(.hasOldBodies) }
             let hasOldBodies = flags.contains(.hasOldBodies) || row.flags.contains(.hasOldBodies)
-            try prune(&tree, id, hasOldBodies: hasOldBodies, isPurge: isPurge, connection)
+            let dropped = try prune(&tree, id, hasOldBodies: hasOldBodies, isPurge: isPurge, connection)
+            if row.flags.contains(.hasAttachments) {
+                for revision in dropped { try releaseBlobs(id, revision) }
+                if try usesBlobs(id) { flags.insert(.hasAttachments) }
+            }
             if !tree.hasOldBodies { flags.remove(.hasOldBodies) }
             return try updateRow(row, winner, flags, encodedTree: Self.encode(tree), winnerChange, connection)
         }
@@ -70,7 +82,8 @@ extension WriteTransaction {
     func storeTree(_ tree: RevisionTree, of row: DocumentRow, _ id: DocumentID) throws {
         try storing { connection in
             var tree = tree
-            try prune(&tree, id, hasOldBodies: row.flags.contains(.hasOldBodies), connection)
+            let dropped = try prune(&tree, id, hasOldBodies: row.flags.contains(.hasOldBodies), connection)
+            if row.flags.contains(.hasAttachments) { for revision in dropped { try releaseBlobs(id, revision) } }
             try connection.with(.updateTree, in: number) { statement in
                 statement.bind(row.sequence, at: 1)
                 if let encoded = Self.encode(tree) { statement.bind(copyingBlob: encoded, at: 2) }
@@ -80,21 +93,31 @@ extension WriteTransaction {
     }
 
     /// Forgets ancestors beyond the limit, and the bodies of all that the tree does not have, or no longer has.
+    ///
+    /// - Returns: the revisions whose bodies were dropped.
+    @discardableResult
     private func prune(
         _ tree: inout RevisionTree, _ id: DocumentID, hasOldBodies: Bool, isPurge: Bool = false,
         _ connection: SQLiteConnection
-    ) throws {
+    ) throws -> [RevisionID] {
         let limit = try settings().revisionsLimit
         let isPruned = tree.count > limit && tree.prune(toDepth: limit) > 0
-        guard isPruned || isPurge, hasOldBodies else { return }
+        guard isPruned || isPurge, hasOldBodies else { return [] }
         let kept = try connection.with(.leafRevisions, in: number) { statement in
             statement.bind(id, at: 1)
             var revisions: [RevisionID] = []
             while try statement.step() { revisions.append(try statement.revision(0)) }
             return revisions
         }
-        // Not `contains`, which also knows those that were pruned.
-        for revision in kept where tree[revision] == nil { try deleteLeafBody(id, revision, connection) }
+        let dropped = kept.filter { tree[$0] == nil }
+        for revision in dropped { try deleteLeafBody(id, revision, connection) }
+        return dropped
+    }
+
+    private func useBlobs(of new: NewRevision, _ id: DocumentID, _ flags: inout DocumentFlags) throws {
+        guard !new.attachments.isEmpty else { return }
+        try useBlobs(of: new.attachments, id, new.leaf.revision)
+        flags.insert(.hasAttachments)
     }
 
     /// The tree as it is stored: nil where it says no more than the row does.
@@ -114,6 +137,7 @@ extension WriteTransaction {
             statement.bind(flags.rawValue, at: 4)
             // No tree leaves the parameter NULL.
             if let encodedTree { statement.bind(copyingBlob: encodedTree, at: 5) }
+            if !new.attachments.isEmpty { statement.bind(copyingText: new.attachments.canonicalBytes(), at: 7) }
             try new.body.withUnsafeBufferPointer { body in
                 statement.bind(unownedText: body, at: 6)
                 try statement.run()
@@ -136,6 +160,7 @@ extension WriteTransaction {
             // No tree leaves the parameter NULL.
             if let encodedTree { statement.bind(copyingBlob: encodedTree, at: 5) }
             guard let change else { return try statement.run() }
+            if !change.attachments.isEmpty { statement.bind(copyingText: change.attachments.canonicalBytes(), at: 7) }
             try change.body.withUnsafeBufferPointer { body in
                 statement.bind(unownedText: body, at: 6)
                 try statement.run()
@@ -156,6 +181,7 @@ extension WriteTransaction {
         try connection.with(.insertLeafBody, in: number) { statement in
             statement.bind(id, at: 1)
             statement.bind(new.leaf.revision, at: 2)
+            if !new.attachments.isEmpty { statement.bind(copyingText: new.attachments.canonicalBytes(), at: 4) }
             try new.body.withUnsafeBufferPointer { body in
                 statement.bind(unownedText: body, at: 3)
                 try statement.run()

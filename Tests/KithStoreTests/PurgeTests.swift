@@ -108,12 +108,12 @@ struct PurgeTests {
             try $0.put(id("short"), body: bytes(#"{"n":2}"#), parent: first.revision)
         }
         #expect(code { try database.writeBlocking { try $0.setExpiry(id("nowhere"), at: 5) } } == .notFound)
-        try database.purgeExpired()
+        try database.doHousekeeping()
         #expect(try database.read { try $0.documentCount } == 3)
         #expect(try database.read { try $0.expiry(id("short")) } == 2_000)
         #expect(try database.read { try $0.nextExpiry() } == 2_000)
         clock.withLock { $0 = 2_000 }
-        try database.purgeExpired()
+        try database.doHousekeeping()
         try database.read { (snapshot) throws in
             #expect(try snapshot.document(id("short")) == nil)
             #expect(try snapshot.documentCount == 2)
@@ -140,7 +140,7 @@ struct PurgeTests {
             }
         }
         clock.withLock { $0 = 1_198 }
-        try database.purgeExpired()
+        try database.doHousekeeping()
         #expect(try database.read { try $0.documentCount } == 1)
         #expect(try database.read { try $0.collection(orders).documentCount } == 1)
     }

@@ -1,0 +1,9 @@
+import KithDocuments
+
+/// A blob as it is stored: bytes that documents refer to as attachments, known by what they are.
+public struct Blob: Sendable, Hashable {
+    /// What names the bytes.
+    public let digest: AttachmentDigest
+    /// How many bytes there are.
+    public let length: UInt64
+}

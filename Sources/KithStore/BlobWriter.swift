@@ -1,0 +1,183 @@
+import KithDocuments
+
+/// Bytes on their way into a database: a blob that is streamed in, made by `Database.makeBlob`.
+///
+/// ```swift
+/// let writer = try database.makeBlob()
+/// for try await piece in upload { try await writer.append(piece) }
+/// let blob = try await writer.finish()
+/// ```
+///
+/// It holds about a mebibyte, however long the blob is. Nothing can be read until `finish` has returned; then all of it is
+/// durable. What was not finished goes away: at once with `cancel()` or when this object does, an hour after its last byte
+/// when the process dies. One call at a time.
+public final class BlobWriter: Sendable {
+    private struct State: Sendable {
+        var buffer: [UInt8] = []
+        /// Bytes in the database.
+        var stored = 0
+        var number: Int?
+        var isBusy = false
+        var isOver = false
+    }
+
+    private let database: Database
+    private let state = Monitor(State())
+    /// Used only by the call that has set `isBusy`.
+    private let hasher: BlobHasher
+    private let expectedDigest: AttachmentDigest?
+    private let expectedLength: UInt64?
+
+    init(_ database: Database, digest: AttachmentDigest?, length: UInt64?) throws(KithError) {
+        self.database = database
+        hasher = try BlobHasher()
+        expectedDigest = digest
+        expectedLength = length
+    }
+
+    deinit {
+        cancel()
+    }
+
+    /// Adds bytes, and returns when there is room for more: that waits for the disk.
+    ///
+    /// - Throws: `.tooLarge` when there are more bytes than were announced, or than a blob may have; `.diskFull` and what
+    ///   else `Database.write` throws. The blob is then given up.
+    public func append(_ bytes: [UInt8]) async throws {
+        try begin()
+        do {
+            try hasher.digest.update(bytes)
+            var rest = bytes[...]
+            while let full = try take(&rest) { try await store(full) }
+            state.update { $0.isBusy = false }
+        } catch {
+            give(up: error)
+            throw error
+        }
+    }
+
+    /// Ends the blob: it is durable when this returns, and stays for an hour until a document uses it.
+    ///
+    /// Where the same bytes are stored already, they are kept once.
+    /// - Throws: `.badDocument` when the bytes have not the digest or length that was announced; what `Database.write`
+    ///   throws. The blob is then given up.
+    public func finish() async throws -> Blob {
+        try begin()
+        do {
+            let (rest, stored, number) = state.update { ($0.buffer, $0.stored, $0.number) }
+            let digest = try AttachmentDigest(bytes: hasher.digest.end())
+            let length = UInt64(stored + rest.count)
+            if let expectedLength, length != expectedLength {
+                throw KithError(.badDocument, "\(expectedLength) bytes of a blob were announced, \(length) came")
+            }
+            if let expectedDigest, digest != expectedDigest {
+                throw KithError(
+                    .badDocument,
+                    "The bytes of a blob are not those that were announced: \(digest), not \(expectedDigest)",
+                    remedy: "Send them again")
+            }
+            let lease = database.blobLease()
+            try await database.write { transaction in
+                try transaction.finishBlob(
+                    number, lastPieces: Self.pieces(rest), after: stored, digest: digest, leasedUntil: lease)
+            }
+            state.update { state in
+                state.isOver = true
+                state.number = nil
+                state.buffer = []
+            }
+            return Blob(digest: digest, length: length)
+        } catch {
+            give(up: error)
+            throw error
+        }
+    }
+
+    /// Gives the blob up; harmless when it is finished.
+    public func cancel() {
+        let number: Int? = state.update { state in
+            state.isOver = true
+            state.buffer = []
+            defer { state.number = nil }
+            return state.number
+        }
+        // If this fails, it goes away when its lease has ended.
+        if let number { database.submitWrite({ try $0.abandonBlob(number) }, completion: { _ in }) }
+    }
+
+    private func begin() throws(KithError) {
+        let failure: KithError? = state.update { state in
+            if state.isBusy { return KithError(.internal, "Two calls add to one blob at the same time") }
+            if state.isOver { return KithError(.internal, "A blob is added to after its end") }
+            state.isBusy = true
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    private func give(up error: any Error) {
+        cancel()
+        state.update { $0.isBusy = false }
+    }
+
+    /// Moves bytes to the buffer, and takes the buffer out when it is full.
+    private func take(_ bytes: inout ArraySlice<UInt8>) throws(KithError) -> [UInt8]? {
+        let capacity = StoreLimits.blobPieceBytes * StoreLimits.blobPiecesPerCommitMax
+        let (full, total): ([UInt8]?, UInt64) = state.update { state in
+            let count = min(capacity - state.buffer.count, bytes.count)
+            state.buffer.append(contentsOf: bytes.prefix(count))
+            bytes = bytes.dropFirst(count)
+            let total = UInt64(state.stored + state.buffer.count)
+            // The last piece of all may be a full one, but is left for `finish`.
+            guard state.buffer.count == capacity, !bytes.isEmpty else { return (nil, total) }
+            defer { state.buffer = [] }
+            return (state.buffer, total)
+        }
+        guard total <= expectedLength ?? DocumentLimits.attachmentsBytesMax else {
+            throw KithError(
+                .tooLarge, "A blob has more bytes than \(expectedLength == nil ? "it may have" : "were announced")")
+        }
+        return full
+    }
+
+    private func store(_ bytes: [UInt8]) async throws {
+        let (number, stored) = state.update { ($0.number, $0.stored) }
+        let lease = database.blobLease()
+        let now = try await database.write { transaction in
+            try transaction.extendBlob(number, by: Self.pieces(bytes), after: stored, leasedUntil: lease)
+        }
+        let isOver = state.update { state in
+            if !state.isOver { state.number = now }
+            state.stored += bytes.count
+            return state.isOver
+        }
+        guard isOver else { return }
+        // Cancelled meanwhile.
+        database.submitWrite({ try $0.abandonBlob(now) }, completion: { _ in })
+        throw KithError(.closed, "A blob was given up while bytes were added to it")
+    }
+
+    private static func pieces(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+        stride(from: 0, to: bytes.count, by: StoreLimits.blobPieceBytes).map {
+            bytes[$0..<min($0 + StoreLimits.blobPieceBytes, bytes.count)]
+        }
+    }
+}
+
+/// The running hash of a blob.
+///
+/// `@unchecked Sendable`: a `BlobWriter` lets only one call at a time use it, each after the other by way of a lock.
+private final class BlobHasher: @unchecked Sendable {
+    let digest: MessageDigest
+
+    init() throws(KithError) {
+        digest = try MessageDigest(.sha1)
+        try digest.begin()
+    }
+}
+
+extension MessageDigest {
+    fileprivate func update(_ bytes: [UInt8]) throws {
+        try bytes.withUnsafeBytes { try add($0) }
+    }
+}
