@@ -28,9 +28,16 @@ extension Snapshot {
 
     /// A leaf with its body and history, to be sent to another node.
     ///
+    /// - Parameters:
+    ///   - id: the document.
+    ///   - revision: the leaf.
+    ///   - ancestors: revisions that the other node has and this one may descend from; those that are ancestors are in the
+    ///     history even where they were pruned here, so that the other node knows them to be superseded.
     /// - Returns: nil when it is not a leaf of the document (any more): a newer revision has come, which has its own
     ///   change.
-    public final func revisionForTransfer(_ id: DocumentID, _ revision: RevisionID) throws -> RevisionForTransfer? {
+    public final func revisionForTransfer(
+        _ id: DocumentID, _ revision: RevisionID, knowing ancestors: [RevisionID] = []
+    ) throws -> RevisionForTransfer? {
         let connection = try connection
         let found: (row: DocumentRow, stored: (body: [UInt8], attachments: AttachmentList)?)? = try connection.with(
             .documentWithBody, in: number
@@ -56,6 +63,6 @@ extension Snapshot {
         let stored = try winner ?? leafBody(id, revision, connection)
         return RevisionForTransfer(
             id: id, revision: revision, isDeleted: leaf.isDeleted, body: stored.body, attachments: stored.attachments,
-            history: tree.history(of: revision))
+            history: tree.history(of: revision, including: ancestors))
     }
 }

@@ -122,7 +122,7 @@ extension WriteTransaction {
 
     /// The tree as it is stored: nil where it says no more than the row does.
     private static func encode(_ tree: RevisionTree) -> [UInt8]? {
-        tree.count == 1 ? nil : tree.encoded()
+        tree.count == 1 && tree.prunedCount == 0 ? nil : tree.encoded()
     }
 
     private func insertRow(
