@@ -183,8 +183,8 @@ final class Pusher {
         else { return }
         isReadingRevisions = true
         let wanted = Array(queue[queueHead..<min(queue.count, queueHead + limits.revisionsPerReadMax)])
-        session.perform(.readRevisions(wanted.map(\.name), bytesMax: limits.revisionsPerReadBytesMax)) {
-            [unowned self] result in
+        let requests = wanted.map { (name: $0.name, ancestors: $0.ancestors) }
+        session.perform(.readRevisions(requests, bytesMax: limits.revisionsPerReadBytesMax)) { [unowned self] result in
             isReadingRevisions = false
             guard case .revisions(let revisions) = result else { return session.storeFailed(result) }
             for (outgoing, revision) in zip(wanted, revisions) {
@@ -200,6 +200,12 @@ final class Pusher {
     }
 
     private func send(_ revision: RevisionForTransfer, _ outgoing: Outgoing) {
+        guard revision.attachments.isEmpty else {
+            // Better not at all than without them.
+            session.refused(
+                outgoing.name, by: .here, code: 501, reason: "documents with attachments are not replicated yet")
+            return sendGone(outgoing, code: 501)
+        }
         var properties: BLIPProperties = [
             "Profile": "rev", "id": revision.id.text, "rev": revision.revision.description,
             "sequence": String(outgoing.sequence),
@@ -231,13 +237,14 @@ final class Pusher {
         }
     }
 
-    /// Tells the peer that an announced revision cannot come: a newer one took its place and will be announced.
-    private func sendGone(_ outgoing: Outgoing) {
+    /// Tells the peer that an announced revision cannot come, mostly since a newer one took its place, which will be
+    /// announced.
+    private func sendGone(_ outgoing: Outgoing, code: Int = 410) {
         session.send(
             BLIPOutgoing(
                 properties: [
                     "Profile": "norev", "id": outgoing.name.id.text, "rev": outgoing.name.revision.description,
-                    "sequence": String(outgoing.sequence), "error": "410",
+                    "sequence": String(outgoing.sequence), "error": String(code),
                 ], body: [], isUrgent: false, isNoReply: true, isCompressed: false))
         tracker.close(outgoing.ticket)
     }

@@ -4,7 +4,7 @@ import KithDocuments
 public struct ReplicationRefusal: Sendable {
     /// Who refused it.
     public enum Side: String, Sendable {
-        /// This node refused what the peer sent.
+        /// This node refused what the peer sent, or cannot send what it has.
         case here
         /// The peer refused what this node sent.
         case peer

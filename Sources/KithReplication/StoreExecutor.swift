@@ -54,8 +54,8 @@ public struct StoreExecutor: Sendable {
         case .readRevisions(let names, let bytesMax):
             var revisions: [RevisionForTransfer?] = []
             var bytes = 0
-            for name in names where bytes <= bytesMax {
-                let revision = try snapshot.revisionForTransfer(name.id, name.revision)
+            for (name, ancestors) in names where bytes <= bytesMax {
+                let revision = try snapshot.revisionForTransfer(name.id, name.revision, knowing: ancestors)
                 bytes += revision?.body.count ?? 0
                 revisions.append(revision)
             }

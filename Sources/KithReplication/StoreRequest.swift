@@ -8,8 +8,8 @@ public enum StoreRequest: Sendable {
     /// Asks which of these revisions are here, and which ancestors of those that are not.
     case lookUp([RevisionName])
     /// Reads revisions with their histories, in order, until `bytesMax` bytes of bodies are passed; the answer is shorter
-    /// then.
-    case readRevisions([RevisionName], bytesMax: Int)
+    /// then. Each with what the peer has of the document, so that the history can say what of that is superseded.
+    case readRevisions([(name: RevisionName, ancestors: [RevisionID])], bytesMax: Int)
     /// Stores revisions that the peer sent.
     case insert([IncomingRevision])
     /// Reads a local document.
