@@ -12,7 +12,7 @@ final class BlobChecker {
         connection = checker.connection
         self.collections = Dictionary(collections.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         pieces = try PreparedQuery(
-            "SELECT place, bytes FROM blob_piece WHERE place >= ?1 AND place < ?2 ORDER BY place", on: connection)
+            "SELECT place, bytes, checksum FROM blob_piece WHERE place >= ?1 AND place < ?2 ORDER BY place", on: connection)
     }
 
     func run() throws {
@@ -26,9 +26,17 @@ final class BlobChecker {
                 }
             }
         }
+        let miscounted = """
+            SELECT number FROM blob
+            WHERE uses <> (SELECT count(*) FROM blob_use WHERE blob_use.blob = blob.number)
+            LIMIT \(StoreLimits.checkFaultsListedMax)
+            """
+        for number in try connection.texts(miscounted) {
+            checker.fault("the uses of attachment number \(number) are counted wrongly")
+        }
         let strays = """
-            SELECT DISTINCT place >> \(BlobLayout.placeBits) FROM blob_piece
-            WHERE place >> \(BlobLayout.placeBits) NOT IN (SELECT number FROM blob)
+            SELECT DISTINCT place >> \(BlobPlace.pieceBits) FROM blob_piece
+            WHERE place >> \(BlobPlace.pieceBits) NOT IN (SELECT number FROM blob)
             LIMIT \(StoreLimits.checkFaultsListedMax)
             """
         for number in try connection.texts(strays) {
@@ -41,23 +49,27 @@ final class BlobChecker {
     private func checkBlob(_ number: Int, digest: [UInt8]?, length: Int) throws {
         if length < 0 { return checker.fault("attachment number \(number) has a length below 0") }
         if let digest, digest.count != 20 { checker.fault("attachment number \(number) has no legal digest") }
-        let hasher = try BlobHasher()
+        let hasher = try MessageDigest(.sha1)
+        try hasher.begin()
         var bytesRead = 0
         try pieces.use { row in
-            let first = number << BlobLayout.placeBits
+            let first = number << BlobPlace.pieceBits
             row.bind(first, at: 1)
-            row.bind(first + 1 << BlobLayout.placeBits, at: 2)
+            row.bind(first + 1 << BlobPlace.pieceBits, at: 2)
             while try row.step() {
                 try checker.signal.check()
                 let bytes = row.unownedBytes(1)
                 guard digest != nil else { continue }
                 // Each but the last is full, so the place of a piece follows from what was read before.
-                let isInPlace = row.int(0) == first + bytesRead / BlobLayout.pieceBytes
-                if !isInPlace || bytesRead % BlobLayout.pieceBytes != 0 || bytes.count > BlobLayout.pieceBytes {
+                let isInPlace = row.int(0) == first + bytesRead / StoreLimits.blobPieceBytes
+                if !isInPlace || bytesRead % StoreLimits.blobPieceBytes != 0 || bytes.count > StoreLimits.blobPieceBytes {
                     bytesRead = -1
                     return
                 }
                 bytesRead += bytes.count
+                if try connection.hasher.checksum(bytes) != row.int(2) {
+                    checker.fault("the checksum of a piece of attachment number \(number) is wrong")
+                }
                 try hasher.add(bytes)
             }
         }

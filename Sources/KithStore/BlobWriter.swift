@@ -24,13 +24,13 @@ public final class BlobWriter: Sendable {
     private let database: Database
     private let state = Monitor(State())
     /// Used only by the call that has set `isBusy`.
-    private let hasher: BlobHasher
+    private let hasher: RunningDigest
     private let expectedDigest: AttachmentDigest?
     private let expectedLength: UInt64?
 
     init(_ database: Database, digest: AttachmentDigest?, length: UInt64?) throws(KithError) {
         self.database = database
-        hasher = try BlobHasher()
+        hasher = try RunningDigest()
         expectedDigest = digest
         expectedLength = length
     }
@@ -167,7 +167,7 @@ public final class BlobWriter: Sendable {
 /// The running hash of a blob.
 ///
 /// `@unchecked Sendable`: a `BlobWriter` lets only one call at a time use it, each after the other by way of a lock.
-private final class BlobHasher: @unchecked Sendable {
+private final class RunningDigest: @unchecked Sendable {
     let digest: MessageDigest
 
     init() throws(KithError) {

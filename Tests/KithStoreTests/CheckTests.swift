@@ -37,8 +37,8 @@ struct CheckTests {
         let file = try RawFile(folder.file())
         try file.execute(
             """
-            INSERT INTO blob VALUES (5, \(Self.hello), 5, 0);
-            INSERT INTO blob_piece VALUES (5 << 24, CAST('hello' AS BLOB));
+            INSERT INTO blob VALUES (5, \(Self.hello), 5, 1, 0);
+            INSERT INTO blob_piece VALUES (5 << 24, 3238736544897475342, CAST('hello' AS BLOB));
             INSERT INTO blob_use VALUES (1, 'plain', '1-aa', 5);
             UPDATE document_1 SET flags = 8 WHERE id = 'plain';
             """)
@@ -157,8 +157,10 @@ struct CheckTests {
         Damage("UPDATE blob_piece SET bytes = CAST('hell' AS BLOB)", "attachment number 5 is not whole"),
         Damage("UPDATE blob_piece SET place = place + 1", "attachment number 5 is not whole"),
         Damage("DELETE FROM blob_piece", "attachment number 5 is not whole"),
-        Damage("INSERT INTO blob_piece VALUES ((5 << 24) + 1, x'')", "attachment number 5 is not whole"),
-        Damage("INSERT INTO blob_piece VALUES (7 << 24, x'00')", "there are pieces of the unknown attachment 7"),
+        Damage("INSERT INTO blob_piece VALUES ((5 << 24) + 1, 0, x'')", "attachment number 5 is not whole"),
+        Damage("INSERT INTO blob_piece VALUES (7 << 24, 0, x'00')", "there are pieces of the unknown attachment 7"),
+        Damage("UPDATE blob_piece SET checksum = checksum + 1", "the checksum of a piece of attachment number 5 is wrong"),
+        Damage("UPDATE blob SET uses = 2", "the uses of attachment number 5 are counted wrongly"),
         Damage("UPDATE blob SET length = -1", "attachment number 5 has a length below 0"),
         Damage("UPDATE blob SET digest = x'00'", "attachment number 5 has no legal digest"),
         Damage("UPDATE blob SET digest = NULL", "document plain: attachment number 5 is not complete"),
