@@ -249,26 +249,18 @@ final class Pusher {
         tracker.close(outgoing.ticket)
     }
 
-    /// The history property: newest first, up to the first ancestor that the peer has, at most `max` revisions with the
-    /// revision itself. An ancestor that the peer has and that lies deeper is put last, so that the branch still joins
-    /// (a gap before the last element is legal in the protocol).
+    /// The history property: newest first, at most `max` revisions with the revision itself: what comes before the first
+    /// ancestor that the peer has, and then all ancestors that it has, so that the branch joins and none of them stays a
+    /// leaf (gaps are legal in the protocol).
     private static func history(of revision: RevisionForTransfer, known: [RevisionID], max: Int) -> String {
-        guard !revision.history.isEmpty else { return "" }
         let limit = Swift.max(1, max - 1)
-        let join = known.isEmpty ? nil : revision.history.firstIndex { known.contains($0) }
-        var text = ""
-        for (index, ancestor) in revision.history.enumerated() {
-            if let join, index > join { break }
-            if index >= limit - 1, let join, join > index {
-                if !text.isEmpty { text += "," }
-                text += revision.history[join].description
-                break
-            }
-            if index >= limit { break }
-            if !text.isEmpty { text += "," }
-            text += ancestor.description
+        let joins = known.isEmpty ? [] : revision.history.filter { known.contains($0) }.prefix(limit)
+        var told: [RevisionID] = []
+        for ancestor in revision.history {
+            guard told.count < limit - joins.count, ancestor != joins.first else { break }
+            told.append(ancestor)
         }
-        return text
+        return (told + joins).map(\.description).joined(separator: ",")
     }
 
     /// Codes after which the same revision may be stored later without anybody changing it.

@@ -12,7 +12,8 @@ final class BlobChecker {
         connection = checker.connection
         self.collections = Dictionary(collections.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         pieces = try PreparedQuery(
-            "SELECT place, bytes, checksum FROM blob_piece WHERE place >= ?1 AND place < ?2 ORDER BY place", on: connection)
+            "SELECT place, bytes, checksum FROM blob_piece WHERE place >= ?1 AND place < ?2 ORDER BY place",
+            on: connection)
     }
 
     func run() throws {
@@ -62,7 +63,8 @@ final class BlobChecker {
                 guard digest != nil else { continue }
                 // Each but the last is full, so the place of a piece follows from what was read before.
                 let isInPlace = row.int(0) == first + bytesRead / StoreLimits.blobPieceBytes
-                if !isInPlace || bytesRead % StoreLimits.blobPieceBytes != 0 || bytes.count > StoreLimits.blobPieceBytes {
+                if !isInPlace || bytesRead % StoreLimits.blobPieceBytes != 0 || bytes.count > StoreLimits.blobPieceBytes
+                {
                     bytesRead = -1
                     return
                 }

@@ -159,7 +159,8 @@ struct CheckTests {
         Damage("DELETE FROM blob_piece", "attachment number 5 is not whole"),
         Damage("INSERT INTO blob_piece VALUES ((5 << 24) + 1, 0, x'')", "attachment number 5 is not whole"),
         Damage("INSERT INTO blob_piece VALUES (7 << 24, 0, x'00')", "there are pieces of the unknown attachment 7"),
-        Damage("UPDATE blob_piece SET checksum = checksum + 1", "the checksum of a piece of attachment number 5 is wrong"),
+        Damage(
+            "UPDATE blob_piece SET checksum = checksum + 1", "the checksum of a piece of attachment number 5 is wrong"),
         Damage("UPDATE blob SET uses = 2", "the uses of attachment number 5 are counted wrongly"),
         Damage("UPDATE blob SET length = -1", "attachment number 5 has a length below 0"),
         Damage("UPDATE blob SET digest = x'00'", "attachment number 5 has no legal digest"),
