@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Tells long work that it shall end: by its own looking between steps, and by interrupting the statement that runs.
 final class StopSignal: Sendable {
     private struct State: Sendable {
@@ -7,11 +5,11 @@ final class StopSignal: Sendable {
         var connection: SQLiteConnection?
     }
 
-    private let state = Mutex(State())
+    private let state = Monitor(State())
 
     /// Ends the work with this error, unless it was told to end before.
     func stop(_ reason: any Error) {
-        state.withLock { state in
+        state.update { state in
             if state.reason == nil { state.reason = reason }
             state.connection?.interrupt()
         }
@@ -19,19 +17,19 @@ final class StopSignal: Sendable {
 
     /// - Throws: why the work shall end.
     func check() throws {
-        if let reason = state.withLock({ $0.reason }) { throw reason }
+        if let reason = state.update({ $0.reason }) { throw reason }
     }
 
     /// Runs statements that may take long on a connection, which `stop` interrupts.
     ///
     /// - Throws: why the work shall end; what `body` throws.
     func interrupting<Result>(_ connection: SQLiteConnection, _ body: () throws -> Result) throws -> Result {
-        try state.withLock { state in
+        try state.update { state in
             if let reason = state.reason { throw reason }
             state.connection = connection
         }
         // Under the lock: nobody interrupts the connection once it is used for something else.
-        defer { state.withLock { $0.connection = nil } }
+        defer { state.update { $0.connection = nil } }
         do {
             return try body()
         } catch {
