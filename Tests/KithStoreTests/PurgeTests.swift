@@ -172,6 +172,8 @@ struct PurgeTests {
         _ = try database.writeBlocking {
             try $0.put(id("a"), body: bytes("{}"), parent: nil)
         }
+        // Behind the observers of that commit.
+        try database.writeBlocking { _ in }
         let observation = database.observe { gone.set($0) }
         try database.writeBlocking { try $0.setExpiry(id("a"), at: now + 50) }
         #expect(gone.wait() != nil)
