@@ -136,7 +136,7 @@ final class FaultRun {
         // When it goes is not certain: opening the file again may have it done too.
         ledger.remove(isCertain: false) { $0.collection == .default && $0.id.text == name }
         try database.writeBlocking { try $0.setExpiry(id(name), at: 500) }
-        try database.purgeExpired()
+        try database.doHousekeeping()
     }
 
     /// Moves the log into the file, by another connection, so that the database goes on with an emptied log.
