@@ -4,7 +4,8 @@ enum CommandTable {
         InitCommand.self, UpCommand.self, StatusCommand.self, IDCommand.self, TrustCommand.self, UntrustCommand.self,
         DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseDeleteCommand.self, DatabaseDigestCommand.self,
         PutCommand.self, GetCommand.self, DeleteCommand.self, ListCommand.self, ImportCommand.self, ExportCommand.self,
-        ChangesCommand.self, ConflictsCommand.self, ConflictsShowCommand.self, WaitCommand.self, VersionCommand.self,
+        ChangesCommand.self, ConflictsCommand.self, ConflictsShowCommand.self, ConflictsResolveCommand.self,
+        WaitCommand.self, VersionCommand.self,
         HelpCommand.self,
     ]
 

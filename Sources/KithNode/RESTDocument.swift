@@ -10,25 +10,24 @@ struct RESTDocument: Sendable {
     var isDeleted = false
     /// The ancestors of the revision, newest first, when they were told (`_revisions`).
     var history: [RevisionID] = []
+    /// What `_attachments` said: all attachments of the revision.
+    var attachments: [IncomingAttachment] = []
+    /// When the document shall go away by itself, when it was told (`_exp`).
+    var expiry: Expiry?
     /// The canonical body without the reserved names.
     var body: [UInt8]
 
     /// Reads the text of a request.
     ///
-    /// - Throws: `.badDocument` or `.tooLarge`, saying what cannot be kept and where; `.notImplemented` for attachments
-    ///   and an expiry.
+    /// - Throws: `.badDocument` or `.tooLarge`, saying what cannot be kept and where.
     init(parsing bytes: [UInt8]) throws(KithError) {
         let parts = try CanonicalJSON.split(bytes)
-        guard parts.attachments?.isEmpty ?? true else {
-            throw KithError(.notImplemented, "this version keeps no attachments (_attachments is not empty)")
-        }
-        guard parts.expiry == nil else {
-            throw KithError(.notImplemented, "in this version documents do not expire (_exp)")
-        }
         id = parts.id
         revision = parts.revision
         isDeleted = parts.isDeleted
         history = parts.history ?? []
+        attachments = parts.attachments ?? []
+        expiry = parts.expiry
         body = parts.body
     }
 
@@ -56,6 +55,10 @@ struct RESTDocument: Sendable {
         if !conflicts.isEmpty {
             let list = conflicts.map { "\"\($0)\"" }.joined(separator: ",")
             bytes.append(contentsOf: ",\"_conflicts\":[\(list)]".utf8)
+        }
+        if !document.attachments.isEmpty {
+            bytes.append(contentsOf: ",\"_attachments\":".utf8)
+            bytes.append(contentsOf: document.attachments.canonicalBytes())
         }
         if document.body.count > 2 {
             bytes.append(UInt8(ascii: ","))

@@ -25,7 +25,8 @@ extension RESTRouter {
                         ("update_seq", JSONValue(Int64(clamping: sequence))),
                     ])))
         case "_conflicts" where request.path.count == 2:
-            try allow(request, "GET", "HEAD")
+            try allow(request, "GET", "HEAD", "POST")
+            if request.method == "POST" { return try await resolve(exchange, database) }
             try await conflicts(exchange, database)
         case "_all_docs" where request.path.count == 2:
             try allow(request, "GET", "HEAD")

@@ -47,7 +47,7 @@ extension RESTRouter {
             parent = named
         }
         let written = try await database.write { [parent] transaction in
-            try transaction.put(id, body: document.body, parent: parent, isDeleted: document.isDeleted).revision
+            try document.put(id, parent: parent, in: transaction)
         }
         exchange.respond(Self.written(201, id, written))
     }
@@ -75,22 +75,12 @@ extension RESTRouter {
                     let document = try document.get()
                     let id = try document.id ?? DocumentID(RESTDocument.newID())
                     name = id.text
-                    if keepsRevisions {
-                        guard let revision = document.revision else {
-                            throw KithError(.badDocument, "a document that keeps its revision needs _rev")
-                        }
-                        _ = try transaction.insert(
-                            IncomingRevision(
-                                id: id, revision: revision, history: document.history, isDeleted: document.isDeleted,
-                                body: document.body))
-                        return JSONValue(object: [
-                            ("ok", true), ("id", .string(name)), ("rev", .string(revision.description)),
-                        ])
-                    }
-                    let written = try transaction.put(
-                        id, body: document.body, parent: document.revision, isDeleted: document.isDeleted)
+                    let written =
+                        try keepsRevisions
+                        ? document.insert(id, in: transaction)
+                        : document.put(id, parent: document.revision, in: transaction)
                     return JSONValue(object: [
-                        ("ok", true), ("id", .string(name)), ("rev", .string(written.revision.description)),
+                        ("ok", true), ("id", .string(name)), ("rev", .string(written.description)),
                     ])
                 } catch {
                     let error =

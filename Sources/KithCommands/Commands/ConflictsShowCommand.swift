@@ -39,10 +39,9 @@ enum ConflictsShowCommand: Command {
                 note: paths.isEmpty ? "the same body" : "differs in " + paths.joined(separator: ", ") + more,
                 console)
         }
-        let names = "\(ShellQuoting.quote(address.database)) \(ShellQuoting.quote(address.document))"
-        try console.print("    Keep the one shown      kith delete \(names) --rev \(others[0])")
-        try console.print("    Write a merged version  kith put \(names) -f merged.json --rev \(shown)")
-        try console.print("                            and delete the others as above")
+        let name = ShellQuoting.quote(address.database + "/" + address.document)
+        try console.print("    Keep one                kith conflicts resolve \(name) --keep \(others[0].prefix(10))")
+        try console.print("    Write a merged version  kith conflicts resolve \(name) --file merged.json")
         return ExitStatus.success
     }
 
