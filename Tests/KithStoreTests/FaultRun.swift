@@ -183,6 +183,17 @@ extension Ledger {
         return Write(collection: collection, id: document, revision: revision, sequence: sequence)
     }
 
+    /// Writes a document with an attachment of its own: the check of the file finds the one without the other.
+    static func attach(_ transaction: WriteTransaction, _ name: String) throws -> Write {
+        let document = try id(name)
+        let blob = try transaction.addBlob(bytes(String(repeating: name, count: 1000)))
+        let attachment = try DocumentAttachment(
+            name: "text", digest: blob.digest, length: blob.length, contentType: "text/plain", revpos: 1)
+        let (revision, sequence) = try transaction.put(
+            document, body: bytes("{}"), parent: nil, attachments: AttachmentList([attachment]))
+        return Write(id: document, revision: revision, sequence: sequence)
+    }
+
     /// Deletes a document.
     static func delete(_ transaction: WriteTransaction, _ name: String) throws -> Write {
         let document = try id(name)

@@ -17,6 +17,8 @@ struct FaultScript: Sendable {
         { try $0.write { [try Ledger.delete($0, "b")] } },
         { try $0.write { [try Ledger.insert($0, "a", "1-")] } },
         { try $0.setLocalDocument("1") },
+        { try $0.write { [try Ledger.attach($0, "photo")] } },
+        { try $0.write { [try Ledger.attach($0, "letter")] } },
         { try $0.write { try batch($0, 8, "x") } },
         { $0.checkpoint() },
         { try $0.write { try batch($0, 4, "y") } },
@@ -34,6 +36,7 @@ struct FaultScript: Sendable {
         { try $0.open() },
         { try $0.setLocalDocument("2") },
         { try $0.write { [try Ledger.put($0, "b", #"{"back":true}"#)] } },
+        { try $0.write { [try Ledger.delete($0, "photo")] } },
         { try $0.write { try batch($0, 3, "z") } },
         {
             try $0.write { transaction in
