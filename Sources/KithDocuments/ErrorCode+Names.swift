@@ -6,7 +6,7 @@ extension ErrorCode {
         .attachmentMissing, .badName, .tooLarge, .badRequest, .deltaNotSupported, .methodNotAllowed, .notImplemented,
         .badNodeID,
         .notTrusted, .wrongKey, .nameTaken, .damaged, .diskFull,
-        .inputOutput, .closed, .connectionLost, .timedOut, .protocolViolation, .tlsFailed, .internal,
+        .inputOutput, .busy, .closed, .connectionLost, .timedOut, .protocolViolation, .tlsFailed, .internal,
     ]
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

@@ -281,7 +281,7 @@ struct DocumentCommandTests {
             #expect(run.code == 0)
             for part in [
                 "in conflict, 2 versions", "2-b  shown now", "2-a  differs in items", "milk", "coffee",
-                "kith delete notes list --rev 2-a", "kith put notes list -f merged.json --rev 2-b",
+                "kith conflicts resolve notes/list --keep 2-a", "kith conflicts resolve notes/list --file merged.json",
             ] {
                 #expect(run.output.contains(part), "\(part)")
             }
