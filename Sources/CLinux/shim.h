@@ -24,6 +24,7 @@
 // Declared only with _GNU_SOURCE, which cannot be set once the Glibc module is built.
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int pipe2(int[2], int);
+extern int renameat2(int, const char *, int, const char *, unsigned int);
 #ifndef O_PATH
 #define O_PATH 010000000
 #endif
@@ -35,6 +36,11 @@ static inline int kith_peer_user(int descriptor, uid_t *user) {
     int result = getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length);
     if (result == 0) *user = credentials.uid;
     return result;
+}
+
+// Renames where no file is in the way; EEXIST otherwise, EINVAL where the file system cannot promise that.
+static inline int kith_rename_to_new(const char *from, const char *to) {
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, 1 /* RENAME_NOREPLACE */);
 }
 
 // Names the calling thread, as `ps -L` and debuggers show it; at most 15 bytes.

@@ -121,6 +121,9 @@ public final class Database: Sendable {
         }
     }
 
+    /// The time in milliseconds since 1970, by the clock of the options.
+    var now: Int64 { clock() }
+
     /// Lets the documents go whose time has come and the blobs that nothing refers to, and returns when they are gone: for
     /// a database with `.caller`; otherwise the writer's thread does it by itself.
     ///

@@ -13,12 +13,14 @@ enum DatabaseFile {
     /// - Returns: whether there is a file.
     /// - Throws: `.damaged` when it is no database of Kith, `.newerFormat`, `.homeNotWritable`, `.inputOutput`.
     static func probe(_ path: String, databaseName: String) throws(KithError) -> Bool {
+        // Then it has been looked at already.
+        if OpenFiles.isOpen(path) { return true }
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
             if errno == ENOENT { return false }
             throw .system(errno, "The file of database \(databaseName) cannot be opened")
         }
-        defer { Glibc.close(file) }
+        defer { OpenFiles.close(file) }
         // https://www.sqlite.org/fileformat.html §1.3: the header is 100 bytes; user version at 60, application at 68.
         var header = [UInt8](repeating: 0, count: 100)
         let count = pread(file, &header, header.count, 0)
@@ -66,8 +68,7 @@ enum DatabaseFile {
     static func create(_ path: String, databaseName: String, vfsName: String? = nil) throws(KithError) {
         let draft = path + ".creating"
         let lock = try lockDraft(draft, databaseName: databaseName)
-        // After SQLite has closed the draft, since that would lose its own locks on it.
-        defer { Glibc.close(lock) }
+        defer { OpenFiles.close(lock) }
         defer { remove(draft) }
         var information = stat()
         // The draft may be this file under its other name, after a crash: then it is not touched, only loses that name.
@@ -114,12 +115,12 @@ enum DatabaseFile {
             while result != 0, errno == EINTR { result = flock(file, LOCK_EX) }
             guard result == 0, fstat(file, &locked) == 0 else {
                 let number = errno
-                Glibc.close(file)
+                OpenFiles.close(file)
                 throw .system(number, "The file of database \(databaseName) cannot be made")
             }
             if stat(draft, &named) == 0, named.st_ino == locked.st_ino, named.st_dev == locked.st_dev { return file }
             // It was the draft of another one that was quicker.
-            Glibc.close(file)
+            OpenFiles.close(file)
         }
     }
 

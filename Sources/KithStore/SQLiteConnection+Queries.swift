@@ -21,4 +21,17 @@ extension SQLiteConnection {
         guard let handle else { return }
         sqlite3_interrupt(handle)
     }
+
+    /// Moves the write-ahead log into the main file and empties it, if nobody is in the way.
+    ///
+    /// - Returns: whether it is empty now.
+    func checkpointWithoutWaiting() throws(KithError) -> Bool {
+        guard let handle else { throw .closed(databaseName) }
+        waitsForLocks = false
+        defer { waitsForLocks = true }
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+        if code == SQLITE_OK { return true }
+        guard code & 0xFF == SQLITE_BUSY || code & 0xFF == SQLITE_LOCKED else { throw error(code) }
+        return false
+    }
 }

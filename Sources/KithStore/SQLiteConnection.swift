@@ -24,6 +24,10 @@ final class SQLiteConnection: @unchecked Sendable {
     var dataVersionSeen: Int?
 
     private(set) var handle: OpaquePointer?
+    /// Which file it has open, for `OpenFiles`.
+    private var file: OpenFiles.FileID?
+    /// Whether a lock that another process holds is waited for.
+    var waitsForLocks = true
     /// When the current waiting for a lock has begun.
     private var lockWaitBegan = ContinuousClock.now
     /// Of the collection `_default`, and those that concern no collection.
@@ -42,7 +46,11 @@ final class SQLiteConnection: @unchecked Sendable {
         let name = path.utf8.starts(with: "file:".utf8) ? "./" + path : path
         var flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         if mayCreate { flags |= SQLITE_OPEN_CREATE }
-        let code = sqlite3_open_v2(name, &handle, flags, vfsName)
+        var code = SQLITE_OK
+        file = OpenFiles.open(path) {
+            code = sqlite3_open_v2(name, &handle, flags, vfsName)
+            return code == SQLITE_OK
+        }
         guard code == SQLITE_OK else {
             let error = self.error(code)
             sqlite3_close_v2(handle)
@@ -67,6 +75,8 @@ final class SQLiteConnection: @unchecked Sendable {
         for number in otherStatements.keys { finalizeStatements(ofCollection: number) }
         sqlite3_close_v2(handle)
         handle = nil
+        if let file { OpenFiles.didClose(file) }
+        file = nil
     }
 
     /// Sets what a connection of this role needs.
@@ -205,6 +215,7 @@ final class SQLiteConnection: @unchecked Sendable {
     ///
     /// - Returns: whether it is worth another attempt.
     fileprivate func waitForLock(_ attempts: Int32) -> Bool {
+        guard waitsForLocks else { return false }
         let now = ContinuousClock.now
         if attempts == 0 { lockWaitBegan = now }
         guard now - lockWaitBegan < .milliseconds(StoreLimits.lockWaitMillisecondsMax) else { return false }

@@ -71,4 +71,20 @@ public enum StoreLimits {
     public static let checkFaultsListedMax = 1_000
     /// Rows after which a check tells how far it is, and looks whether it shall end.
     static let checkRowsPerStep = 256
+    /// Documents that one step of a compaction looks at: bounds how long other writes wait.
+    static let compactionStepRows = 1_000
+    /// Bytes that one step of a compaction drops or moves, about: each is written to the log and then to the file.
+    static let compactionStepBytes = 4_194_304
+    /// How often a compaction tries to empty the log at its end, while readers of an older state are in the way …
+    static let checkpointAttemptsMax = 50
+    /// … and how long it waits in between. Afterwards the log stays as it is until a later commit.
+    static let checkpointRetryMicroseconds: UInt32 = 20_000
+    /// Pages that a backup copies before it tells how far it is and looks whether it shall end.
+    static let backupStepPages: Int32 = 256
+    /// Bytes that a restore copies before it does so.
+    static let restoreStepBytes = 1_048_576
+    /// How far a restore raises the last sequences: above everything that the database can have given between the backup
+    /// and its loss, at a thousand changes in a second for 49 days. Sequences have 63 bits, and JavaScript's 53 take two
+    /// million restores.
+    public static let sequencesSkippedByRestore: UInt64 = 1 << 32
 }

@@ -6,6 +6,7 @@
 //   share PATH SEED SECONDS    counts up in documents that another process counts up as well; prints what it has added
 //   fill PATH                  does what standard input asks for, on a disk that fills up: see FillRole
 //   obey PATH                  does what lines of standard input say, "put ID" or "delete ID", and prints the sequences
+//   locks PATH                 says whether another process has locks on the file
 import Glibc
 
 let arguments = CommandLine.arguments
@@ -21,8 +22,10 @@ do {
         FillRole(path: arguments[2]).run()
     case ("obey", 3):
         try ObeyRole(path: arguments[2]).run()
+    case ("locks", 3):
+        LocksRole(path: arguments[2]).run()
     default:
-        printError("usage: \(arguments[0]) write|verify|share|fill|obey PATH ...; see main.swift")
+        printError("usage: \(arguments[0]) write|verify|share|fill|obey|locks PATH ...; see main.swift")
         exit(64)
     }
 } catch {

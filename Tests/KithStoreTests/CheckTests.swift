@@ -259,7 +259,7 @@ struct CheckTests {
                 goOn.wait()
             }
         }
-        begun.wait()
+        await begun.waitInTask()
         cancelled.cancel()
         goOn.open()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
@@ -270,9 +270,9 @@ struct CheckTests {
                 goOnAgain.wait()
             }
         }
-        begunAgain.wait()
+        await begunAgain.waitInTask()
         let closing = Task.detached { database.close() }
-        while (try? database.read { _ in }) != nil { usleep(1_000) }
+        while (try? database.read { _ in }) != nil { try await Task.sleep(for: .milliseconds(1)) }
         goOnAgain.open()
         do {
             _ = try await closed.value

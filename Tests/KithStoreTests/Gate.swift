@@ -22,4 +22,11 @@ final class Gate: @unchecked Sendable {
         while sem_wait(semaphore) != 0 {}
         sem_post(semaphore)
     }
+
+    /// Waits without keeping a thread of the tasks' own: they are as few as the machine has cores, and who opens the gate
+    /// may be a task that needs one.
+    func waitInTask() async {
+        while sem_trywait(semaphore) != 0 { try? await Task.sleep(for: .milliseconds(1)) }
+        sem_post(semaphore)
+    }
 }

@@ -1,0 +1,81 @@
+import KithDocuments
+
+extension Snapshot {
+    /// How many documents have bodies beside that of the winner.
+    func countWithBodiesBeside() throws -> Int {
+        try connection.number("SELECT count(DISTINCT id) FROM leaf_\(number)")
+    }
+
+    /// Documents that have bodies beside that of the winner, losing leaves or old ones, by their IDs.
+    func withBodiesBeside(after: DocumentID?, limit: Int) throws -> [DocumentID] {
+        let sql = "SELECT DISTINCT id FROM leaf_\(number) WHERE id > ?1 ORDER BY id LIMIT ?2"
+        return try connection.query(sql) { statement in
+            statement.bind(copying: after?.text ?? "", at: 1)
+            statement.bind(limit, at: 2)
+            var ids: [DocumentID] = []
+            while try statement.step() { ids.append(statement.documentID(0)) }
+            return ids
+        }
+    }
+
+    /// How many attachments no revision has and nobody is about to use.
+    func countUnusedBlobs(now: Int64) throws -> Int {
+        try connection.number("SELECT count(*) FROM blob WHERE uses = 0 AND leased_until <= \(now)")
+    }
+}
+
+extension WriteTransaction {
+    /// Drops the bodies of superseded revisions, as many as one step may; sequences and all that replicates stay.
+    ///
+    /// - Returns: how many of the documents were looked at, the first ones, at least one; how many bodies were dropped.
+    func dropOldBodies(of ids: ArraySlice<DocumentID>) throws -> (documents: Int, bodies: Int) {
+        try storing { connection in
+            let length = try PreparedQuery(
+                "SELECT length(CAST(body AS BLOB)) FROM leaf_\(number) WHERE id = ?1 AND revision = ?2", on: connection)
+            var (documents, bodies, bytes) = (0, 0, 0)
+            for id in ids where bytes < StoreLimits.compactionStepBytes {
+                documents += 1
+                guard let row = try row(id, connection), row.flags.contains(.hasOldBodies) else { continue }
+                var tree = try row.tree(connection.databaseName)
+                for entry in tree.entries where entry.hasBody && !entry.isLeaf {
+                    func about(_ statement: SQLiteStatement) {
+                        statement.bind(id, at: 1)
+                        statement.bind(entry.revision, at: 2)
+                    }
+                    try length.use { statement in
+                        about(statement)
+                        if try statement.step() { bytes += statement.int(0) }
+                    }
+                    try connection.with(.deleteLeafBody, in: number) { statement in
+                        about(statement)
+                        try statement.run()
+                    }
+                    if row.flags.contains(.hasAttachments) { try releaseBlobs(id, entry.revision) }
+                    tree.setHasBody(false, of: entry.revision)
+                    bodies += 1
+                }
+                try setTreeWithoutOldBodies(tree, id, row, connection)
+            }
+            return (documents, bodies)
+        }
+    }
+
+    private func setTreeWithoutOldBodies(
+        _ tree: RevisionTree, _ id: DocumentID, _ row: DocumentRow, _ connection: SQLiteConnection
+    ) throws {
+        let sql = """
+            UPDATE document_\(number) SET tree = ?2, flags = (flags & ~?3) | CASE
+                WHEN EXISTS (SELECT 1 FROM blob_use WHERE collection = \(number) AND id = ?4) THEN ?5 ELSE 0 END
+            WHERE sequence = ?1
+            """
+        try connection.query(sql) { statement in
+            statement.bind(row.sequence, at: 1)
+            // The short form of a tree with one revision is NULL.
+            if tree.count > 1 { statement.bind(copyingBlob: tree.encoded(), at: 2) }
+            statement.bind(DocumentFlags([.hasOldBodies, .hasAttachments]).rawValue, at: 3)
+            statement.bind(id, at: 4)
+            statement.bind(DocumentFlags.hasAttachments.rawValue, at: 5)
+            try statement.run()
+        }
+    }
+}
