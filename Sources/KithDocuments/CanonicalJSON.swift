@@ -63,6 +63,22 @@ public enum CanonicalJSON {
         return try DocumentParts(takenOut: result.takenOut, body: result.bytes)
     }
 
+    /// Takes a document as it comes in replication apart: `_attachments`, whose entries are stubs with digest and length, is
+    /// split off and the rest made canonical. Any other top-level name that begins with `_` is an error that names it.
+    ///
+    /// - Throws: `bad_document` (which names a reserved property, or an attachment that is no such stub), `bad_name` (the
+    ///   name of an attachment that is not legal) or `too_large`.
+    public static func splitAttachments(
+        _ bytes: [UInt8]
+    ) throws(KithError) -> (body: [UInt8], attachments: AttachmentList) {
+        // What is said of attachments does not count as part of the document.
+        let bytesMax = DocumentLimits.documentBytesMax + DocumentLimits.attachmentStubsBytesMax
+        let result = try run(bytes, mode: .transfer, bytesMax: bytesMax)
+        try checkSize(result, DocumentLimits.documentBytesMax)
+        guard let (_, stubs) = result.takenOut.first else { return (result.bytes, AttachmentList()) }
+        return (result.bytes, try AttachmentList(canonical: stubs))
+    }
+
     struct Output {
         var bytes: [UInt8] = []
         var takenOut: [(CanonicalPass.Reserved, [UInt8])] = []
@@ -122,7 +138,7 @@ public enum CanonicalJSON {
                 count = 0
             }
             output.needsMoreRoom = pass.needsMoreRoom
-            if mode == .document { output.takenOut = pass.takenOut }
+            output.takenOut = pass.takenOut
         }
         return output
     }

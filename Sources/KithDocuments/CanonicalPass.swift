@@ -22,9 +22,11 @@ struct CanonicalPass: ~Copyable {
         case body
         /// An object; the known names that begin with `_` are taken out.
         case document
+        /// An object; `_attachments` is taken out, any other name that begins with `_` is an error.
+        case transfer
     }
 
-    /// A top-level name that `Mode.document` takes out.
+    /// A top-level name that `Mode.document` takes out, and `Mode.transfer` one of them.
     enum Reserved: UInt8, CaseIterable {
         case id, revision, deleted, attachments, revisions, expiry
 
@@ -324,13 +326,13 @@ struct CanonicalPass: ~Copyable {
             keptTopLevel += 1
             return
         }
-        guard mode == .document else { throw failure(.reservedName, start) }
+        guard mode == .document || mode == .transfer else { throw failure(.reservedName, start) }
         let known = Reserved.allCases.first { candidate in
             let text = candidate.name
             return text.utf8CodeUnitCount == name.count
                 && UnsafeBufferPointer(start: text.utf8Start, count: name.count).elementsEqual(name)
         }
-        guard let known else { throw failure(.reservedName, start) }
+        guard let known, mode == .document || known == .attachments else { throw failure(.reservedName, start) }
         reserved = known
     }
 

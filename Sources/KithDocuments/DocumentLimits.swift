@@ -36,6 +36,9 @@ public enum DocumentLimits {
     public static let attachmentEncodingBytesMax = 32
     /// Attachments of one document; a document with more is refused. Their metadata is read whole.
     public static let attachmentsMax = 10_000
+    /// What `_attachments` may have in a document that comes in replication, beside the document itself; a longer one may be
+    /// refused as too large.
+    public static let attachmentStubsBytesMax = 1 << 20
     /// Bytes of all attachments of one document; a document that claims more is refused. So sums never overflow.
     public static let attachmentsBytesMax: UInt64 = 1 << 40
     /// Below this, a number in `_exp` is seconds from now and not a date: 30 days, as in Sync Gateway and Couchbase Server.

@@ -42,6 +42,7 @@ public final class ReplicationSession {
     private var nextToken: UInt64 = 1
     private var storeHandlers: [UInt64: (StoreResult) -> Void] = [:]
     private var replyHandlers: [UInt64: (BLIPMessage) -> Void] = [:]
+    private var partHandlers: [UInt64: ([UInt8]) -> Void] = [:]
     private(set) var pusher: Pusher?
     private(set) var puller: Puller?
     private var checkpointer: Checkpointer?
@@ -93,6 +94,7 @@ public final class ReplicationSession {
             switch event {
             case .request(let message): handle(message)
             case .response(let tag, let message): replyHandlers.removeValue(forKey: tag)?(message)
+            case .responsePart(let tag, let bytes): partHandlers[tag]?(bytes)
             }
         }
         updateStatus()

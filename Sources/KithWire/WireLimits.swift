@@ -15,6 +15,9 @@ public enum WireLimits {
     public static let blipAcknowledgeEveryBytes = 50_000
     /// Sending a message pauses when so many of its bytes are not acknowledged (the number is the protocol's).
     public static let blipUnacknowledgedBytesMax = 128_000
+    /// When fewer bytes of a pulled body are at hand, its owner is asked for the next piece: about as much as the peer leaves
+    /// unacknowledged, so that reading the piece and sending go on side by side.
+    public static let blipPulledBytesLow = 131_072
     /// How hard the sender compresses, 1 (fast) to 9 (small).
     public static let blipCompressionLevel: Int32 = 6
     /// zlib's memory level: 8 takes 256 KiB for a deflater and gives a tight bound for incompressible data.

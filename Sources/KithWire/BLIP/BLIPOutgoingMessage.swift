@@ -1,10 +1,22 @@
 /// A message of which frames are still to be sent.
 final class BLIPOutgoingMessage {
     private let properties: BLIPProperties
-    private let body: [UInt8]
     private let lengthByteCount: Int
-    /// Plain bytes already put into frames; counts the length, the properties and the body.
-    private var offset = 0
+    /// The bytes of the body that are at hand; those before `bodyOffset` are in frames already.
+    private var body: [UInt8]
+    private var bodyOffset = 0
+    /// Plain bytes already put into frames, of the length and the properties.
+    private var headOffset = 0
+    /// Bytes of a pulled body that its owner still has to hand over.
+    private(set) var outstandingByteCount = 0
+    /// Under which tag its owner knows a body that is handed over piece by piece.
+    let pullTag: UInt64?
+    /// Whether the owner was asked for a piece of a pulled body and has not handed it over.
+    var isPieceAwaited = false
+    /// Whether all bytes at hand are in frames and more are to come: it is in no queue then.
+    var isStarved = false
+    /// Whether the response to this request is handed out as it comes.
+    let streamsResponse: Bool
 
     let type: UInt64
     let isUrgent: Bool
@@ -21,7 +33,10 @@ final class BLIPOutgoingMessage {
     /// Of ``sentBytes``, how many the peer has acknowledged.
     var acknowledgedBytes: UInt64 = 0
 
-    init(_ message: BLIPOutgoing, type: UInt64, number: UInt64, isUrgent: Bool, tag: UInt64) {
+    init(
+        _ message: BLIPOutgoing, type: UInt64, number: UInt64, isUrgent: Bool, tag: UInt64, pullTag: UInt64? = nil,
+        outstandingByteCount: Int = 0, streamsResponse: Bool = false
+    ) {
         properties = message.properties
         body = message.body
         lengthByteCount = Varint.byteCount(UInt64(message.properties.block.count))
@@ -31,40 +46,57 @@ final class BLIPOutgoingMessage {
         self.isNoReply = message.isNoReply && type == BLIPFlags.typeRequest
         self.isCompressed = message.isCompressed
         self.tag = tag
+        self.pullTag = pullTag
+        self.outstandingByteCount = outstandingByteCount
+        self.streamsResponse = streamsResponse
     }
 
     var key: BLIPMessageKey {
         BLIPMessageKey(number: number, isResponse: type != BLIPFlags.typeRequest)
     }
 
-    var totalByteCount: Int { lengthByteCount + properties.block.count + body.count }
-    var remainingByteCount: Int { totalByteCount - offset }
+    private var headByteCount: Int { lengthByteCount + properties.block.count }
+    /// The bytes at hand that are in no frame yet.
+    var availableByteCount: Int { headByteCount - headOffset + body.count - bodyOffset }
+    /// The bytes that are in no frame yet, those included that are still to be handed over.
+    var remainingByteCount: Int { availableByteCount + outstandingByteCount }
 
     /// Whether the peer must acknowledge more before the next frame.
     var isOverWindow: Bool {
         sentBytes - acknowledgedBytes >= UInt64(WireLimits.blipUnacknowledgedBytesMax)
     }
 
-    /// Appends the next `count` plain bytes (at most ``remainingByteCount``).
+    /// Takes the next bytes of a pulled body; what is beyond its announced length is left out.
+    func add(_ bytes: [UInt8]) {
+        body.removeFirst(bodyOffset)
+        bodyOffset = 0
+        let taken = min(bytes.count, outstandingByteCount)
+        body.append(contentsOf: bytes[..<taken])
+        outstandingByteCount -= taken
+    }
+
+    /// Lets a pulled body end with the bytes at hand.
+    func cutShort() { outstandingByteCount = 0 }
+
+    /// Appends the next `count` plain bytes (at most ``availableByteCount``).
     func appendNext(_ count: Int, to out: inout [UInt8]) {
         var left = count
-        if offset == 0 {
+        if headOffset == 0 {
             // The length is never split: the peer needs all of it in the first frame.
             Varint.append(UInt64(properties.block.count), to: &out)
-            offset = lengthByteCount
+            headOffset = lengthByteCount
             left -= lengthByteCount
         }
-        let blockOffset = offset - lengthByteCount
-        if left > 0, blockOffset < properties.block.count {
+        if left > 0, headOffset < headByteCount {
+            let blockOffset = headOffset - lengthByteCount
             let taken = min(left, properties.block.count - blockOffset)
             out.append(contentsOf: properties.block[blockOffset..<(blockOffset + taken)])
-            offset += taken
+            headOffset += taken
             left -= taken
         }
         if left > 0 {
-            let bodyOffset = offset - lengthByteCount - properties.block.count
             out.append(contentsOf: body[bodyOffset..<(bodyOffset + left)])
-            offset += left
+            bodyOffset += left
         }
     }
 }
