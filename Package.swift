@@ -51,7 +51,8 @@ let package = Package(
         .executableTarget(
             name: "KithBenchmarks",
             dependencies: [
-                "Kith", "KithNode", "KithDocuments", "KithStore", "KithTrust", "KithWire", "CSQLite", "CLinux",
+                "Kith", "KithNode", "KithDocuments", "KithStore", "KithTrust", "KithWire", "CSQLite", "COpenSSL",
+                "CLinux",
             ], path: "Benchmarks",
             exclude: ["run"]),
 

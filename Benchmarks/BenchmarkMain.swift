@@ -4,7 +4,7 @@ import KithDocuments
 
 @main
 struct BenchmarkMain {
-    static let suites = ["store", "wire", "replication"]
+    static let suites = ["store", "blobs", "wire", "replication"]
 
     static func main() async {
         do {
@@ -19,6 +19,7 @@ struct BenchmarkMain {
         setvbuf(kith_stdout(), nil, Int32(_IOLBF), 0)
         if arguments.first == "--node" { return try await NodeChild.run(Array(arguments.dropFirst())) }
         var count = 100_000
+        var blobMebibytes = 2_048
         var isJSON = false
         var chosen: [String] = []
         var rest = arguments[...]
@@ -30,6 +31,11 @@ struct BenchmarkMain {
                     throw KithError(.badRequest, "--documents needs a number")
                 }
                 count = number
+            case "--blob-mebibytes":
+                guard let text = rest.popFirst(), let number = Int(text), number > 0 else {
+                    throw KithError(.badRequest, "--blob-mebibytes needs a number")
+                }
+                blobMebibytes = number
             case _ where suites.contains(argument): chosen.append(argument)
             default:
                 throw KithError(
@@ -45,6 +51,7 @@ struct BenchmarkMain {
         for suite in chosen.isEmpty ? suites : chosen {
             switch suite {
             case "store": try StoreBenchmark.run(report, folder: folder, count: count)
+            case "blobs": try await BlobBenchmark.run(report, folder: folder, mebibytes: blobMebibytes)
             case "wire": try WireBenchmark.run(report, count: count)
             default: try ReplicationBenchmark.run(report, folder: folder, count: count)
             }

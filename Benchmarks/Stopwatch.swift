@@ -16,6 +16,13 @@ enum Stopwatch {
         return Double(nanoseconds - start) / 1e9
     }
 
+    /// Seconds that a piece of work takes which waits.
+    static func secondsAwaited(_ work: () async throws -> Void) async rethrows -> Double {
+        let start = nanoseconds
+        try await work()
+        return Double(nanoseconds - start) / 1e9
+    }
+
     /// Peak memory in MiB and processor seconds of this process so far.
     static var usage: (peakMebibytes: Double, cpuSeconds: Double) {
         var usage = rusage()
