@@ -3,6 +3,8 @@ enum CommandTable {
     static let all: [any Command.Type] = [
         InitCommand.self, UpCommand.self, StatusCommand.self, IDCommand.self, TrustCommand.self, UntrustCommand.self,
         DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseDeleteCommand.self, DatabaseDigestCommand.self,
+        DatabaseCheckCommand.self, DatabaseCompactCommand.self, DatabaseBackupCommand.self, DatabaseRestoreCommand.self,
+        DatabaseCopyCommand.self,
         PutCommand.self, GetCommand.self, DeleteCommand.self, ListCommand.self, ImportCommand.self, ExportCommand.self,
         ChangesCommand.self, ConflictsCommand.self, ConflictsShowCommand.self, ConflictsResolveCommand.self,
         WaitCommand.self, VersionCommand.self,

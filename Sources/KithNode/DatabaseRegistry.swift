@@ -59,6 +59,30 @@ final class DatabaseRegistry {
     ///
     /// - Throws: `.databaseExists` when there is one of this name; errors of the store.
     func create(_ name: DatabaseName) async throws(KithError) {
+        try begin(name)
+        defer { busy.remove(name) }
+        try await load(name, create: true)
+    }
+
+    /// Makes a database of a file that `make` puts in its place.
+    ///
+    /// - Throws: `.databaseExists` when there is one of this name; what `make` throws; errors of the store.
+    func create(_ name: DatabaseName, _ make: @Sendable (_ path: String) async throws -> Void) async throws {
+        try begin(name)
+        defer { busy.remove(name) }
+        do {
+            try await make(path(name))
+        } catch ErrorCode.databaseExists {
+            // One that could not be opened, and so is not among those that are open.
+            throw KithError(
+                .databaseExists, "there is a file of a database \"\(name)\" already, which is not open",
+                remedy: "See the node's log, and move the file away")
+        }
+        try await load(name, create: false)
+    }
+
+    /// Keeps a name for a database that is being made.
+    private func begin(_ name: DatabaseName) throws(KithError) {
         guard open[name] == nil, !busy.contains(name) else {
             throw KithError(.databaseExists, "there is a database \"\(name)\" already")
         }
@@ -66,8 +90,6 @@ final class DatabaseRegistry {
             throw KithError(.tooLarge, "a node has at most \(NodeLimits.databasesMax) databases")
         }
         busy.insert(name)
-        defer { busy.remove(name) }
-        try await load(name, create: true)
     }
 
     /// Removes a database and everything in it, here only.

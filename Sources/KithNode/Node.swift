@@ -152,6 +152,24 @@ public final class Node {
         log("database \(name) was made")
     }
 
+    /// Makes a database from a file: from a backup, or with `isNew` as a new database with the same content. See
+    /// `Database.restore` and `Database.copyPrebuilt`.
+    ///
+    /// - Throws: `.databaseExists`, and errors of the store.
+    public func restoreDatabase(
+        _ name: DatabaseName, from file: String, isNew: Bool,
+        progress: @escaping @Sendable (MaintenanceProgress) -> Void = { _ in }
+    ) async throws {
+        try await registry.create(name) { path in
+            if isNew {
+                try await Database.copyPrebuilt(from: file, to: path, name: name, progress: progress)
+            } else {
+                try await Database.restore(from: file, to: path, name: name, progress: progress)
+            }
+        }
+        log("database \(name) was \(isNew ? "copied from a file" : "restored from a backup")")
+    }
+
     /// Removes a database here, with everything in it. Peers keep theirs.
     ///
     /// - Throws: `.databaseNotFound`, and errors of the file system.

@@ -33,6 +33,9 @@ public enum NodeLimits {
     public static let pageRows = 200
     /// Shortest time between two reports of a continuous status feed.
     public static let statusIntervalSeconds = 0.1
+    /// How long a check, compaction or backup is silent at most towards a client that follows it; it need not be alive
+    /// otherwise.
+    static let maintenanceSilenceSeconds = 5.0
     /// How long a stopping node waits for what is under way.
     public static let stopSecondsMax = 4.0
     /// The same log line is written once in this time; the repeats are counted and told together.

@@ -15,6 +15,8 @@ final class OpenDatabase {
     /// Wakes whoever follows the changes.
     let changed = ChangeSignal()
     private(set) var isClosed = false
+    /// Whether a compaction that nobody waits for is under way.
+    var isCompacting = false
     /// Called when the database has changed.
     var onChange: (@LoopActor (OpenDatabase) -> Void)?
 

@@ -40,6 +40,15 @@ extension RESTRouter {
         case "_ensure_full_commit" where request.path.count == 2:
             try allow(request, "POST")
             exchange.respond(HTTPAnswer(201, JSONValue(object: [("ok", true)])))
+        case "_compact" where request.path.count == 2:
+            try allow(request, "POST")
+            try await compact(exchange, database)
+        case "_check" where request.path.count == 2:
+            try allow(request, "POST")
+            try await check(exchange, database)
+        case "_backup" where request.path.count == 2:
+            try allow(request, "POST")
+            try await backup(exchange, database)
         case "_design" where request.path.count == 3:
             try await document(exchange, database, try DocumentID("_design/" + request.path[2]))
         case _ where endpoint.hasPrefix("_"):
