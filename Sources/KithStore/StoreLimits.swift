@@ -27,7 +27,7 @@ public enum StoreLimits {
     public static let queuedWritesMax = 16_384
     /// How long the watcher of other processes' commits rests after it has told of some: bounds how often the rings of
     /// this process itself wake it, and delays the news of a second commit by as much.
-    static let bellPauseMilliseconds: Int32 = 10
+    static let bellPauseMilliseconds: Int32 = 2
     /// How often it is looked for commits of other processes where the system has no watch to give.
     static let bellPollMilliseconds: Int32 = 1_000
     /// Collections in one database; one more is refused. Each has five tables and indexes of its own.
