@@ -4,6 +4,11 @@ enum BenchmarkDocuments {
 
     static func id(_ number: Int) -> String { "reading-" + padded(number) }
 
+    /// Documents made beforehand, so that only what is done with them is measured.
+    static func made(_ numbers: some Sequence<Int>, revision: Int = 0) -> [(id: String, body: [UInt8])] {
+        numbers.map { (id($0), body($0, revision: revision)) }
+    }
+
     static func body(_ number: Int, revision: Int = 0) -> [UInt8] {
         // A few multiplications spread the numbers, so that values do not compress into nothing.
         let a = UInt64(number) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(revision)

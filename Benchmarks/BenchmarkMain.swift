@@ -18,6 +18,7 @@ struct BenchmarkMain {
     private static func run(_ arguments: [String]) async throws {
         setvbuf(kith_stdout(), nil, Int32(_IOLBF), 0)
         if arguments.first == "--node" { return try await NodeChild.run(Array(arguments.dropFirst())) }
+        if arguments.first == "--writer" { return try NoticeBenchmark.write(path: arguments[1]) }
         var count = 100_000
         var blobMebibytes = 2_048
         var isJSON = false

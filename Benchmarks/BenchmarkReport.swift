@@ -6,7 +6,7 @@ struct BenchmarkReport {
 
     func heading() {
         guard !isJSON else { return }
-        print(Self.line("SUITE", "ROW", "FIGURE", "UNIT", "RATIO", "BAR"))
+        print(Self.line("SUITE", "ROW", "FIGURE", "UNIT", "RATIO", "BAR", ""))
     }
 
     func add(_ row: BenchmarkRow) {
@@ -17,12 +17,14 @@ struct BenchmarkReport {
                 guard let value = value.map(BenchmarkRow.rounded) else { return "-" }
                 return value == value.rounded() ? String(Int(value)) : String(value)
             }
-            print(Self.line(row.suite, row.row, text(row.figure), row.unit, text(row.ratio), text(row.bar)))
+            let bar = row.bar == nil ? "-" : (row.isCost ? "<= " : ">= ") + text(row.bar)
+            let isMissed = row.holds == false ? "missed" : ""
+            print(Self.line(row.suite, row.row, text(row.figure), row.unit, text(row.ratio), bar, isMissed))
         }
     }
 
     private static func line(_ columns: String...) -> String {
-        let widths = [12, 58, 10, 12, 8, 6]
+        let widths = [12, 62, 10, 14, 8, 10, 6]
         return zip(columns, widths).map { $0 + String(repeating: " ", count: max(1, $1 - $0.count)) }.joined()
     }
 }

@@ -10,8 +10,10 @@ struct BenchmarkRow {
     var ratio: Double?
     /// What the ratio (or, without one, the figure) must reach; `nil` where nothing is promised yet.
     var bar: Double?
+    /// Whether less is better, so that the bar is the most that it may be.
+    var isCost = false
 
-    var holds: Bool? { bar.map { (ratio ?? figure) >= $0 } }
+    var holds: Bool? { bar.map { isCost ? (ratio ?? figure) <= $0 : (ratio ?? figure) >= $0 } }
 
     var json: JSONValue {
         func number(_ value: Double?) -> JSONValue { value.map { JSONValue.double(Self.rounded($0)) } ?? .null }
@@ -22,6 +24,7 @@ struct BenchmarkRow {
         object["unit"] = .string(unit)
         object["ratio"] = number(ratio)
         object["bar"] = number(bar)
+        object["bar_is"] = bar == nil ? .null : .string(isCost ? "most" : "least")
         object["holds"] = holds.map { JSONValue.bool($0) } ?? .null
         return .object(object)
     }

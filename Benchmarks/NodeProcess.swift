@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 import KithDocuments
 
-/// A node in a process of its own, which takes commands as lines and answers each with a line.
+/// This program again, in a process of its own, which takes commands as lines and answers each with a line.
 final class NodeProcess {
     private let pid: pid_t
     private let input: UnsafeMutablePointer<FILE>
     private let output: UnsafeMutablePointer<FILE>
 
-    /// Starts this program again as a node.
+    /// Starts it with these arguments.
     init(_ arguments: [String]) throws {
         var toChild: [Int32] = [0, 0]
         var fromChild: [Int32] = [0, 0]
@@ -21,7 +21,7 @@ final class NodeProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
         posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
-        var words = (["/proc/self/exe", "--node"] + arguments).map { strdup($0) } + [nil]
+        var words = (["/proc/self/exe"] + arguments).map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }
         var child: pid_t = 0
         guard posix_spawn(&child, "/proc/self/exe", &actions, nil, &words, environ) == 0 else {

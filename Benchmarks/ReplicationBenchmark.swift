@@ -9,8 +9,8 @@ enum ReplicationBenchmark {
                 suite: "replication", row: "raw SQLite: \(count) inserts, 500 to a commit", figure: raw,
                 unit: "documents/s"))
 
-        let a = try NodeProcess([folder + "/a", "a"])
-        let b = try NodeProcess([folder + "/b", "b"])
+        let a = try NodeProcess(["--node", folder + "/a", "a"])
+        let b = try NodeProcess(["--node", folder + "/b", "b"])
         defer {
             a.stop()
             b.stop()

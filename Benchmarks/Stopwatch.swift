@@ -23,6 +23,29 @@ enum Stopwatch {
         return Double(nanoseconds - start) / 1e9
     }
 
+    /// Seconds of processor time that a piece of work takes on this thread, whatever else the machine does.
+    static func processorSeconds(_ work: () throws -> Void) rethrows -> Double {
+        func now() -> Double {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+        let start = now()
+        try work()
+        return now() - start
+    }
+
+    /// Memory of this process now, in MiB.
+    static var residentMebibytes: Double {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
+        let words = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            .split(separator: " ")
+        return words.count > 1 ? (Double(words[1]) ?? 0) * Double(sysconf(Int32(_SC_PAGESIZE))) / 1_048_576 : 0
+    }
+
     /// Peak memory in MiB and processor seconds of this process so far.
     static var usage: (peakMebibytes: Double, cpuSeconds: Double) {
         var usage = rusage()

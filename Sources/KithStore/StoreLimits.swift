@@ -36,8 +36,9 @@ public enum StoreLimits {
     static let preparedCollectionsMax = 32
     /// Page cache of the writer's connection: holds the inner pages of the indexes of a database of about a gigabyte.
     static let writerCacheKibibytes = 16_384
-    /// Page cache of each reader's connection.
-    static let readerCacheKibibytes = 4_096
+    /// Page cache of each reader's connection: holds the index by ID of a hundred thousand documents while their bodies
+    /// pass through, so that a read by ID reads one page of the file instead of two.
+    static let readerCacheKibibytes = 8_192
     /// Pages in the write-ahead log after which a commit also moves them to the main file: larger means fewer flushes
     /// while much is written, and a larger log.
     static let checkpointAfterPages = 4_096
