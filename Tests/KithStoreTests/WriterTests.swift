@@ -61,7 +61,9 @@ struct WriterTests {
                 if number == 3 { done.open() }
             }
         }
-        #expect(database.queuedWriteCount == 3 || database.queuedWriteCount == 4)
+        // Asked once: the first of the four may be taken at any moment.
+        let waiting = database.queuedWriteCount
+        #expect((3...4).contains(waiting))
         gate.open()
         done.wait()
         // Behind the observers of the commit before.
