@@ -98,6 +98,8 @@ extension RESTRouter {
             lastSent = .now
             await exchange.send((progress.map { Self.json($0).canonicalBytes() } ?? []) + [UInt8(ascii: "\n")])
         }
+        // It may have gone before anybody listened for that.
+        if exchange.isClosed { task.cancel() }
         _ = await waiting.value
         // When the client has gone there is nobody to tell.
         guard let result, !exchange.isClosed else { return }

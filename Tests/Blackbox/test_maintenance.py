@@ -4,8 +4,9 @@ import json
 import os
 import sqlite3
 import unittest
+from pathlib import Path
 
-from kithtest import NodeTestCase, await_converged
+from kithtest import IS_ROOT, NodeTestCase, await_converged
 
 
 class Maintenance(NodeTestCase):
@@ -128,6 +129,34 @@ class Maintenance(NodeTestCase):
         self.assertEqual(node.request("POST", "/clinic/_backup", {"file": "relative"})[0], 400)
         node.stop()
         self.assertRefused(node.run("db", "backup", "clinic", self.folder / "x"), 3, "no node")
+
+    def start_with_small_disk(self, name, folder):
+        """A node for which a folder is a disk of one megabyte; how the folder is seen from outside."""
+        node = self.new_node(name)
+        node.prefix = [
+            "unshare", "--mount", "--propagation", "private", "sh", "-c",
+            'mount -t tmpfs -o size=1m,mode=700 tmpfs "$0" && exec "$@"', str(folder)]
+        node.start("--port", "0", "--no-discovery")
+        node.prefix = []
+        return node, Path(f"/proc/{node.pid}/root{folder}")
+
+    @unittest.skipUnless(IS_ROOT, "needs root, to mount a small disk")
+    def test_disk_full(self):
+        """a backup or a restore for which there is no space ends with 27 and leaves nothing; the node goes on"""
+        self.node.check("db", "backup", "clinic", self.file)
+        self.assertGreater(self.file.stat().st_size, 1 << 20)
+        stick = self.folder / "stick"
+        stick.mkdir()
+        node, seen = self.start_with_small_disk("cara", stick)
+        node.check("db", "copy", self.file, "clinic")
+        self.assertRefused(node.run("db", "backup", "clinic", stick / "clinic.kith"), 27, "space")
+        self.assertEqual(os.listdir(seen), [])
+        self.assertIn("sound", node.check("db", "check", "clinic"))
+        other, databases = self.start_with_small_disk("dora", self.folder / "dora" / "databases")
+        for verb in ("restore", "copy"):
+            self.assertRefused(other.run("db", verb, self.file, "clinic"), 27, "space")
+            self.assertEqual(os.listdir(databases), [])
+        other.check("db", "create", "clinic")
 
     def test_relative_name(self):
         """a file is named as seen from where the command is typed, not from where the node runs"""
