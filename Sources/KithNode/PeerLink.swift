@@ -168,11 +168,6 @@ final class PeerLink {
     /// Moves what can move: requests to the store, frames to the socket, and the wish to stop reading.
     private func pump() {
         guard !isEnded else { return }
-        for pending in session.takeStoreRequests() {
-            database.executor.perform(pending.request) { [weak self] result in
-                EventLoop.shared.post { self?.complete(pending.token, result) }
-            }
-        }
         while connection.bufferedByteCount < NodeLimits.linkBufferBytesMax {
             output.removeAll(keepingCapacity: true)
             // Many small frames go to the socket together.
@@ -181,6 +176,12 @@ final class PeerLink {
             {}
             guard !output.isEmpty else { break }
             connection.write(output)
+        }
+        // After the frames, since taking one can ask for the next piece of a blob.
+        for pending in session.takeStoreRequests() {
+            database.executor.perform(pending.request) { [weak self] result in
+                EventLoop.shared.post { self?.complete(pending.token, result) }
+            }
         }
         if session.isCongested != isReadingPaused {
             isReadingPaused.toggle()

@@ -14,10 +14,22 @@ final class Puller {
     private var lists: [List] = []
     private var isLookingUp = false
     private var awaited: [RevisionName: [Int]] = [:]
-    private var incoming: [Incoming] = []
+    private var incoming: [ReceivedRevision] = []
     private var incomingBytes = 0
     private var isInserting = false
     private var insertingBytes = 0
+    /// Revisions that wait for the bytes of their attachments.
+    private lazy var blobs = BlobReceiver(
+        session: session, ready: { [unowned self] item in take(item) },
+        refuse: { [unowned self] item, error in
+            refuse(item, error)
+            work()
+        },
+        gone: { [unowned self] item in
+            session.replyError(domain: "HTTP", code: 410, "its attachments are gone", to: item.message)
+            finish(item.tickets)
+            work()
+        })
     /// What the peer said it has behind its last list; `nil` from a peer that does not say.
     private var remaining: Int?
     private var isCaughtUp = false
@@ -25,12 +37,6 @@ final class Puller {
     private struct List {
         var entries: [ChangesList.Entry]
         var message: BLIPMessage
-    }
-
-    private struct Incoming {
-        var revision: IncomingRevision
-        var message: BLIPMessage
-        var tickets: [Int]
     }
 
     init(session: ReplicationSession, completed: [UInt8]?) {
@@ -51,7 +57,7 @@ final class Puller {
     private var unfinished: Int { tracker.count + lists.reduce(0) { $0 + $1.entries.count } }
 
     /// Whether everything that the peer has is stored.
-    var isIdle: Bool { isCaughtUp && unfinished == 0 && incoming.isEmpty && !isInserting }
+    var isIdle: Bool { isCaughtUp && unfinished == 0 && incoming.isEmpty && !isInserting && blobs.count == 0 }
 
     /// Whether more waits for the disk than the window allows: the shell should stop reading from the peer.
     var isCongested: Bool { incomingBytes + insertingBytes > limits.receivedBytesMax }
@@ -94,9 +100,9 @@ final class Puller {
 
     /// Answers the next list when the windows allow.
     func work() {
-        guard !isLookingUp, let list = lists.first, awaited.count < limits.awaitedRevisionsMax, !isCongested else {
-            return
-        }
+        guard !isLookingUp, let list = lists.first, awaited.count + blobs.count < limits.awaitedRevisionsMax,
+            blobs.heldBytes <= limits.receivedBytesMax, !isCongested
+        else { return }
         isLookingUp = true
         session.perform(.lookUp(list.entries.compactMap(\.name))) { [unowned self] result in
             isLookingUp = false
@@ -135,8 +141,10 @@ final class Puller {
         session.reply(
             to: list.message,
             BLIPOutgoing(
-                properties: ["maxHistory": String(limits.historyMax), "blobs": "true"], body: body, isUrgent: true,
-                isNoReply: false, isCompressed: body.count >= limits.compressedBodyBytesMin))
+                // Without `blobs`, so that a sender whose attachments stand inside the document names them in
+                // `_attachments` as well, which is where they are looked for.
+                properties: ["maxHistory": String(limits.historyMax)], body: body, isUrgent: true, isNoReply: false,
+                isCompressed: body.count >= limits.compressedBodyBytesMin))
     }
 
     // MARK: Revisions
@@ -150,8 +158,22 @@ final class Puller {
         }
         let name = RevisionName(id: incoming.id, revision: incoming.revision)
         let tickets = awaited.removeValue(forKey: name) ?? []
-        incomingBytes += size(incoming, message)
-        self.incoming.append(Incoming(revision: incoming, message: message, tickets: tickets))
+        let size = incoming.body.count + message.properties.byteCount + limits.receivedRevisionOverheadBytes
+        var message = message
+        message.body = []
+        let item = ReceivedRevision(revision: incoming, message: message, tickets: tickets, size: size)
+        guard !incoming.attachments.isEmpty else { return take(item) }
+        // What an honest peer sends before it waits for answers is far below both.
+        guard blobs.heldBytes + size <= limits.heldRevisionBytesMax,
+            blobs.count < limits.awaitedRevisionsMax + limits.receivedChangesPerListMax
+        else { return session.end(closeCode: 1008, "the peer sends documents and does not wait for answers") }
+        blobs.hold(item)
+    }
+
+    /// Takes a revision that can be stored.
+    private func take(_ item: ReceivedRevision) {
+        incomingBytes += item.size
+        incoming.append(item)
         insert()
     }
 
@@ -162,11 +184,6 @@ final class Puller {
             code: error.code.httpStatus, reason: error.message)
         session.replyError(error, to: message)
         if let name = RevisionMessage.name(message) { finish(awaited.removeValue(forKey: name) ?? []) }
-    }
-
-    /// What a waiting revision takes of the window: also many small ones with long properties have an end.
-    private func size(_ revision: IncomingRevision, _ message: BLIPMessage) -> Int {
-        revision.body.count + message.properties.byteCount + limits.receivedRevisionOverheadBytes
     }
 
     func receiveNoRevision(_ message: BLIPMessage) {
@@ -183,7 +200,7 @@ final class Puller {
         var count = 0
         var bytes = 0
         while count < incoming.count, count < limits.insertBatchMax, count == 0 || bytes < limits.insertBatchBytesMax {
-            bytes += size(incoming[count].revision, incoming[count].message)
+            bytes += incoming[count].size
             count += 1
         }
         let batch = Array(incoming[..<count])
@@ -203,19 +220,25 @@ final class Puller {
         }
     }
 
-    private func stored(_ item: Incoming, _ outcome: Result<InsertOutcome, KithError>) {
-        let name = RevisionName(id: item.revision.id, revision: item.revision.revision)
+    private func stored(_ item: ReceivedRevision, _ outcome: Result<InsertOutcome, KithError>) {
         switch outcome {
         case .success(let outcome):
             if case .inserted = outcome {
                 session.status.revisionsReceived += 1
-                session.pusher?.noteEcho(name)
+                session.pusher?.noteEcho(item.name)
             }
             session.reply(to: item.message)
-        case .failure(let error):
-            session.refused(name, by: .here, code: error.code.httpStatus, reason: error.message)
-            session.replyError(error, to: item.message)
+            finish(item.tickets)
+        case .failure(let error) where error.code == .attachmentMissing && item.blobAttempts < limits.blobAttemptsMax:
+            // It was here when it was looked for; the last document that had it has been edited since.
+            blobs.hold(item)
+        case .failure(let error): refuse(item, error)
         }
+    }
+
+    private func refuse(_ item: ReceivedRevision, _ error: KithError) {
+        session.refused(item.name, by: .here, code: error.code.httpStatus, reason: error.message)
+        session.replyError(error, to: item.message)
         finish(item.tickets)
     }
 

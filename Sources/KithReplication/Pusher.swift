@@ -200,12 +200,6 @@ final class Pusher {
     }
 
     private func send(_ revision: RevisionForTransfer, _ outgoing: Outgoing) {
-        guard revision.attachments.isEmpty else {
-            // Better not at all than without them.
-            session.refused(
-                outgoing.name, by: .here, code: 501, reason: "documents with attachments are not replicated yet")
-            return sendGone(outgoing, code: 501)
-        }
         var properties: BLIPProperties = [
             "Profile": "rev", "id": revision.id.text, "rev": revision.revision.description,
             "sequence": String(outgoing.sequence),
@@ -213,22 +207,29 @@ final class Pusher {
         let history = Self.history(of: revision, known: outgoing.ancestors, max: outgoing.historyMax)
         if !history.isEmpty { properties.append("history", history) }
         if revision.isDeleted { properties.append("deleted", "1") }
-        let bytes = revision.body.count
+        let body = RevisionMessage.body(of: revision)
+        let digests = revision.attachments.digests
+        let bytes = body.count
         unansweredBytes += bytes
         unansweredRevisions += 1
+        session.blobSender.noteSent(digests)
         session.send(
             BLIPOutgoing(
-                properties: properties, body: revision.body, isUrgent: false, isNoReply: false,
+                properties: properties, body: body, isUrgent: false, isNoReply: false,
                 isCompressed: bytes >= limits.compressedBodyBytesMin)
         ) { [unowned self] reply in
             unansweredBytes -= bytes
             unansweredRevisions -= 1
+            session.blobSender.noteAnswered(digests)
             if let error = reply.error {
                 if Self.isTransient(error.code) {
                     return session.end(
                         closeCode: 4001, "the peer cannot store now: \(error.code) \(error.message.prefix(200))")
                 }
-                session.refused(outgoing.name, by: .peer, code: error.code, reason: error.message)
+                // Attachments that went meanwhile are as good as a revision that did: a newer one will be announced.
+                if digests.isEmpty || error.code != 410 {
+                    session.refused(outgoing.name, by: .peer, code: error.code, reason: error.message)
+                }
             } else {
                 session.status.revisionsSent += 1
             }
@@ -239,12 +240,12 @@ final class Pusher {
 
     /// Tells the peer that an announced revision cannot come, mostly since a newer one took its place, which will be
     /// announced.
-    private func sendGone(_ outgoing: Outgoing, code: Int = 410) {
+    private func sendGone(_ outgoing: Outgoing) {
         session.send(
             BLIPOutgoing(
                 properties: [
                     "Profile": "norev", "id": outgoing.name.id.text, "rev": outgoing.name.revision.description,
-                    "sequence": String(outgoing.sequence), "error": String(code),
+                    "sequence": String(outgoing.sequence), "error": "410",
                 ], body: [], isUrgent: false, isNoReply: true, isCompressed: false))
         tracker.close(outgoing.ticket)
     }

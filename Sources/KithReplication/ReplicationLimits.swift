@@ -1,3 +1,5 @@
+import KithWire
+
 /// The windows and limits of replication, each with its effect.
 ///
 /// Memory of a link is bounded by the sum of these windows, whatever the backlog: the sender waits for the receiver.
@@ -34,6 +36,32 @@ public struct ReplicationLimits: Sendable {
     public var receivedRevisionOverheadBytes = 512
     /// Bytes of revisions received and not yet stored; above it the link asks its shell to stop reading.
     public var receivedBytesMax = 8 << 20
+    /// Bytes of revisions that wait for their blobs; a peer that sends more than its own window allows is cut off there. The
+    /// link goes on reading until then, since what they wait for comes over it; but above `receivedBytesMax` no more are
+    /// asked for.
+    public var heldRevisionBytesMax = 64 << 20
+    /// Blobs fetched from the peer at a time. More hide the round trip and the flush to the disk of small ones; each holds
+    /// a window of bytes here and a mebibyte in the store.
+    public var fetchesMax = 4
+    /// Digests looked up in the store in one go; one document with more is still looked up.
+    public var blobLookUpMax = 1_000
+    /// How often a revision is looked at anew because a blob that was here is gone when it is stored, or a fetch ended early,
+    /// before it is refused.
+    public var blobAttemptsMax = 3
+    /// Bytes read from a blob in one go while it is sent: a row of the store.
+    public var blobPieceBytes = 256 << 10
+    /// Blobs being sent at a time; the others wait for their turn.
+    public var blobRepliesMax = 4
+    /// Bytes of blobs that wait to be sent; above it no further one is begun.
+    public var blobBytesQueuedMax = 1 << 20
+    /// Blobs that the peer asked for and that wait for their turn; one more is refused with 503.
+    public var waitingBlobRequestsMax = 4_096
+    /// The bytes of blobs that a session holds at most in both directions, however large they are; it follows from the other
+    /// limits and BLIP's window.
+    public var blobBytesHeldMax: Int {
+        blobBytesQueuedMax + blobRepliesMax * (blobPieceBytes + WireLimits.blipPulledBytesLow)
+            + fetchesMax * (WireLimits.blipUnacknowledgedBytesMax + WireLimits.blipBigFrameBytes)
+    }
     /// Longest history asked of the peer (`maxHistory`): as long as the store keeps a branch. With less, a node that got a
     /// document late would not know the older ancestors, and would take one that a third node still has for a branch of
     /// its own. Where the peer is told a known ancestor, only what lies behind it is sent.

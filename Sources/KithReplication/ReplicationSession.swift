@@ -11,8 +11,8 @@ import KithWire
 /// ```swift
 /// session.start(lastSequence: 12, now: now)
 /// session.receive(frame: bytes, now: now)
-/// for request in session.takeStoreRequests() { … session.complete(request.token, result, now: now) }
 /// while socket.hasRoom, session.appendNextFrame(to: &out) { … }
+/// for request in session.takeStoreRequests() { … session.complete(request.token, result, now: now) }
 /// ```
 ///
 /// It is not Sendable: whoever owns it calls it from one isolation.
@@ -43,6 +43,7 @@ public final class ReplicationSession {
     private var storeHandlers: [UInt64: (StoreResult) -> Void] = [:]
     private var replyHandlers: [UInt64: (BLIPMessage) -> Void] = [:]
     private var partHandlers: [UInt64: ([UInt8]) -> Void] = [:]
+    private(set) lazy var blobSender = BlobSender(session: self)
     private(set) var pusher: Pusher?
     private(set) var puller: Puller?
     private var checkpointer: Checkpointer?
@@ -93,7 +94,9 @@ public final class ReplicationSession {
         for event in events where ended == nil {
             switch event {
             case .request(let message): handle(message)
-            case .response(let tag, let message): replyHandlers.removeValue(forKey: tag)?(message)
+            case .response(let tag, let message):
+                partHandlers[tag] = nil
+                replyHandlers.removeValue(forKey: tag)?(message)
             case .responsePart(let tag, let bytes): partHandlers[tag]?(bytes)
             }
         }
@@ -127,7 +130,7 @@ public final class ReplicationSession {
 
     // MARK: Outputs
 
-    /// The requests made since the last call.
+    /// The requests made since the last call. Taking a frame can make some: a blob is read as the link has room for it.
     public func takeStoreRequests() -> [PendingRequest] {
         defer { requests.removeAll(keepingCapacity: true) }
         return requests
@@ -137,7 +140,10 @@ public final class ReplicationSession {
     ///
     /// - Returns: whether a frame was appended. Each is one WebSocket binary message.
     public func appendNextFrame(to output: inout [UInt8]) -> Bool {
-        blip.appendNextFrame(to: &output)
+        guard blip.appendNextFrame(to: &output) else { return false }
+        // There is room for more of the blobs under way.
+        if ended == nil { blobSender.work() }
+        return true
     }
 
     /// When `tick` is wanted, in monotonic seconds; `nil` when nothing waits for time.
@@ -145,6 +151,9 @@ public final class ReplicationSession {
 
     /// Whether the shell should stop reading from the peer until a later answer of the store.
     public var isCongested: Bool { puller?.isCongested ?? false }
+
+    /// Bytes of blobs that are held here in both directions, at most `ReplicationLimits.blobBytesHeldMax`.
+    public var blobBytesHeld: Int { blip.queuedPullBytes + blip.unconsumedBytes }
 
     /// Documents refused since the last call, by either side.
     public func takeRefusals() -> [ReplicationRefusal] {
@@ -155,18 +164,47 @@ public final class ReplicationSession {
     // MARK: For the parts
 
     func perform(_ request: StoreRequest, then handler: @escaping (StoreResult) -> Void) {
-        let token = nextToken
-        nextToken += 1
+        let token = makeTag()
         storeHandlers[token] = handler
         requests.append(PendingRequest(token: token, request: request))
     }
 
     func send(_ request: BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
-        let tag = nextToken
-        nextToken += 1
+        let tag = makeTag()
         if let handler { replyHandlers[tag] = handler }
         blip.send(request, tag: tag)
     }
+
+    /// Sends a request whose response is handed out as it comes; whoever gets bytes says with `consume` when it is done.
+    ///
+    /// - Returns: the tag to consume by.
+    func send(
+        _ request: BLIPOutgoing, part: @escaping ([UInt8]) -> Void, then handler: @escaping (BLIPMessage) -> Void
+    ) -> UInt64 {
+        let tag = makeTag()
+        partHandlers[tag] = part
+        replyHandlers[tag] = handler
+        blip.send(request, tag: tag, streamsResponse: true)
+        return tag
+    }
+
+    func makeTag() -> UInt64 {
+        defer { nextToken += 1 }
+        return nextToken
+    }
+
+    func consume(_ count: Int, ofResponseTo tag: UInt64) { blip.consume(count, ofResponseTo: tag) }
+
+    /// Answers with a body of which more is provided when it is asked for.
+    func reply(to message: BLIPMessage, _ head: BLIPOutgoing, pulling byteCount: Int, tag: UInt64) {
+        blip.reply(head, pulling: byteCount, tag: tag, to: message.number)
+    }
+
+    func takeHungryPulls() -> [UInt64] { blip.takeHungryPulls() }
+    func provide(_ bytes: [UInt8], toPull tag: UInt64) { blip.provide(bytes, toPull: tag) }
+    func endPull(_ tag: UInt64) { blip.endPull(tag) }
+    /// Bytes of blobs that wait to be sent.
+    var queuedBlobBytes: Int { blip.queuedPullBytes }
 
     func reply(to message: BLIPMessage, _ reply: BLIPOutgoing? = nil) {
         guard !message.isNoReply else { return }
@@ -237,6 +275,7 @@ public final class ReplicationSession {
             guard let puller else { return replyError(domain: "HTTP", code: 503, "not ready", to: message) }
             puller.receiveRevision(message)
         case "norev": puller?.receiveNoRevision(message)
+        case "getAttachment", "proveAttachment": blobSender.receive(message)
         case "getCheckpoint": getCheckpoint(message)
         case "setCheckpoint": setCheckpoint(message)
         case "subChanges": subscribe(message)

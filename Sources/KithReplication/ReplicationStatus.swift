@@ -24,6 +24,10 @@ public struct ReplicationStatus: Sendable, Equatable {
     public var revisionsSent = 0
     /// Revisions stored here from this link.
     public var revisionsReceived = 0
+    /// Bytes of attachments given to the link to be sent.
+    public var attachmentBytesSent: UInt64 = 0
+    /// Bytes of attachments that came over this link, also those that were not kept.
+    public var attachmentBytesReceived: UInt64 = 0
     /// What was done and what there was to do since both sides were last idle, in documents.
     public var completed = 0
     /// See `completed`.

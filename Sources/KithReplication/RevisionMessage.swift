@@ -1,8 +1,9 @@
+import Glibc
 import KithDocuments
 import KithStore
 import KithWire
 
-/// Reads the properties of a `rev` message.
+/// Reads a `rev` message, and writes its body.
 enum RevisionMessage {
     /// The revision that a `rev` or `norev` message names, or `nil` when it names none.
     static func name(_ message: BLIPMessage) -> RevisionName? {
@@ -12,9 +13,9 @@ enum RevisionMessage {
         return RevisionName(id: id, revision: revision)
     }
 
-    /// The revision that a `rev` message carries.
+    /// The revision that a `rev` message carries, with its attachments taken out of the body.
     ///
-    /// - Throws: `KithError` saying which part cannot be used; the body is looked at only by the store.
+    /// - Throws: `KithError` saying which part cannot be used.
     static func parse(_ message: BLIPMessage, limits: ReplicationLimits) throws(KithError) -> IncomingRevision {
         guard let id = message.properties["id"], let revision = message.properties["rev"] else {
             throw KithError(.badRequest, "a rev message needs the properties id and rev")
@@ -33,8 +34,47 @@ enum RevisionMessage {
                 history.append(try RevisionID(parsing: String(decoding: trimmed, as: UTF8.self)))
             }
         }
+        // Most documents have no attachments; they are looked at only by the store.
+        let (body, attachments) =
+            mentionsAttachments(message.body)
+            ? try CanonicalJSON.splitAttachments(message.body) : (message.body, AttachmentList())
         return IncomingRevision(
             id: try DocumentID(id), revision: try RevisionID(parsing: revision), history: history,
-            isDeleted: message.properties.bool("deleted"), body: message.body)
+            isDeleted: message.properties.bool("deleted"), body: body, attachments: attachments)
+    }
+
+    /// The body of a `rev` message: the canonical body with the attachments in it, as stubs.
+    static func body(of revision: RevisionForTransfer) -> [UInt8] {
+        guard !revision.attachments.isEmpty else { return revision.body }
+        let stubs = revision.attachments.canonicalBytes()
+        var body: [UInt8] = []
+        body.reserveCapacity(revision.body.count + stubs.count + attachmentsKey.count + 2)
+        body.append(UInt8(ascii: "{"))
+        body.append(contentsOf: attachmentsKey)
+        body.append(UInt8(ascii: ":"))
+        body.append(contentsOf: stubs)
+        if revision.body.count > 2 { body.append(UInt8(ascii: ",")) }
+        body.append(contentsOf: revision.body.dropFirst())
+        return body
+    }
+
+    private static let attachmentsKey = Array("\"_attachments\"".utf8)
+
+    /// Whether the name stands anywhere in a text; perhaps only deeper inside, which the parser tells. A sender that escapes
+    /// characters of it without need is refused by the store for using a reserved name.
+    private static func mentionsAttachments(_ body: [UInt8]) -> Bool {
+        body.withUnsafeBytes { body in
+            attachmentsKey[1...].withUnsafeBytes { key in
+                guard var next = body.baseAddress, let keyStart = key.baseAddress else { return false }
+                let end = next + body.count
+                // Quotes are many in JSON, underscores are few.
+                while let underscore = memchr(next, Int32(UInt8(ascii: "_")), end - next) {
+                    next = UnsafeRawPointer(underscore)
+                    if end - next >= key.count, memcmp(next, keyStart, key.count) == 0 { return true }
+                    next += 1
+                }
+                return false
+            }
+        }
     }
 }

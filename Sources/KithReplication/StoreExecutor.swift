@@ -1,5 +1,6 @@
 import KithDocuments
 import KithStore
+import Synchronization
 
 /// Performs the store requests of replication machines on a database.
 ///
@@ -23,6 +24,7 @@ public struct StoreExecutor: Sendable {
             case .failure(let error): completion(.failed(Self.kithError(error)))
             }
         }
+        if performBlobWrite(request, completion) { return }
         if request.isWrite {
             database.submitWrite({ transaction in try Self.write(request, transaction) }, completion: finish)
         } else {
@@ -32,6 +34,11 @@ public struct StoreExecutor: Sendable {
 
     /// Performs one request and waits for the answer; meant for a database whose writer is the caller.
     public func performNow(_ request: StoreRequest) -> StoreResult {
+        let answer = Answer()
+        if performBlobWrite(request, { result in answer.result.withLock { $0 = result } }) {
+            // Its writer is the caller, so everything is done.
+            return answer.result.withLock { $0 } ?? .failed(KithError(.internal, "the store has a thread of its own"))
+        }
         do {
             if request.isWrite {
                 return try database.writeBlocking { transaction in try Self.write(request, transaction) }
@@ -41,6 +48,42 @@ public struct StoreExecutor: Sendable {
         } catch {
             return .failed(Self.kithError(error))
         }
+    }
+
+    private final class Answer: Sendable {
+        let result = Mutex<StoreResult?>(nil)
+    }
+
+    /// What is done by the writer of a blob, which keeps bytes until they are worth a commit.
+    ///
+    /// - Returns: whether it was such a request.
+    private func performBlobWrite(
+        _ request: StoreRequest, _ completion: @escaping @Sendable (StoreResult) -> Void
+    ) -> Bool {
+        switch request {
+        case .beginBlob(let digest, let length):
+            do {
+                completion(.blobBegun(try database.makeBlob(digest: digest, length: length)))
+            } catch {
+                completion(.failed(error))
+            }
+        case .appendBlob(let writer, let bytes):
+            writer.append(bytes) { result in
+                switch result {
+                case .success: completion(.written)
+                case .failure(let error): completion(.failed(Self.kithError(error)))
+                }
+            }
+        case .finishBlob(let writer):
+            writer.finish { result in
+                switch result {
+                case .success: completion(.written)
+                case .failure(let error): completion(.failed(Self.kithError(error)))
+                }
+            }
+        default: return false
+        }
+        return true
     }
 
     private static func read(_ request: StoreRequest, _ snapshot: Snapshot) throws -> StoreResult {
@@ -62,7 +105,20 @@ public struct StoreExecutor: Sendable {
             return .revisions(revisions)
         case .readLocal(let name):
             return .local(try snapshot.localDocument(name))
-        case .insert, .writeLocal, .writeCheckpoint:
+        case .hasBlobs(let digests):
+            return .blobLengths(try digests.map { try snapshot.blob($0)?.length })
+        case .readBlobPiece(let digest, let offset, let count):
+            guard let blob = try snapshot.blob(digest) else { return .noBlob }
+            var bytes: [UInt8] = []
+            try snapshot.readBlob(digest, range: offset..<(offset + UInt64(count))) { piece in
+                bytes.append(contentsOf: piece)
+                return true
+            }
+            return .blobPiece(bytes, length: blob.length)
+        case .proveBlob(let digest, let prefix):
+            guard try snapshot.blob(digest) != nil else { return .noBlob }
+            return .blobProof(try snapshot.blobProof(digest, after: prefix))
+        case .insert, .writeLocal, .writeCheckpoint, .beginBlob, .appendBlob, .finishBlob:
             throw KithError(.internal, "a write was sent to a reader")
         }
     }
@@ -81,7 +137,9 @@ public struct StoreExecutor: Sendable {
             try transaction.setLocalDocument(name, next.encoded())
             if let progress { try transaction.setLocalDocument(progress.name, progress.body) }
             return .checkpoint(revision: next.revision)
-        case .readChanges, .lookUp, .readRevisions, .readLocal:
+        case .readChanges, .lookUp, .readRevisions, .readLocal, .hasBlobs, .readBlobPiece, .proveBlob, .beginBlob,
+            .appendBlob,
+            .finishBlob:
             throw KithError(.internal, "a read was sent to the writer")
         }
     }
@@ -95,7 +153,7 @@ public struct StoreExecutor: Sendable {
             return .success(try transaction.insert(revision))
         } catch let error as KithError {
             switch error.code {
-            case .badDocument, .badName, .tooLarge, .conflict, .badRequest: return .failure(error)
+            case .badDocument, .badName, .tooLarge, .conflict, .badRequest, .attachmentMissing: return .failure(error)
             default: throw error
             }
         }

@@ -19,11 +19,24 @@ public enum StoreRequest: Sendable {
     /// Writes a peer's checkpoint if its revision is still the expected one (0: there is none yet).
     case writeCheckpoint(name: String, expectedRevision: UInt64, body: [UInt8], progress: LocalDocument?)
 
+    /// Asks which of these blobs are stored as a whole.
+    case hasBlobs([AttachmentDigest])
+    /// Reads a part of a blob.
+    case readBlobPiece(AttachmentDigest, offset: UInt64, count: Int)
+    /// Makes the proof that a blob is here: the SHA-1 over these bytes and then the blob.
+    case proveBlob(AttachmentDigest, after: [UInt8])
+    /// Begins a blob that comes from the peer. Whoever lets go of its writer gives it up.
+    case beginBlob(AttachmentDigest, length: UInt64)
+    /// Adds bytes to a blob; answered when there is room for more.
+    case appendBlob(BlobWriter, [UInt8])
+    /// Ends a blob: answered when it is durable and is what its digest says.
+    case finishBlob(BlobWriter)
+
     /// Whether this request changes the database.
     public var isWrite: Bool {
         switch self {
-        case .readChanges, .lookUp, .readRevisions, .readLocal: false
-        case .insert, .writeLocal, .writeCheckpoint: true
+        case .readChanges, .lookUp, .readRevisions, .readLocal, .hasBlobs, .readBlobPiece, .proveBlob, .beginBlob: false
+        case .insert, .writeLocal, .writeCheckpoint, .appendBlob, .finishBlob: true
         }
     }
 }

@@ -19,6 +19,16 @@ public enum StoreResult: Sendable {
     case checkpoint(revision: UInt64)
     /// The checkpoint has another revision than expected.
     case checkpointConflict
+    /// For each blob asked about its length, `nil` when it is not here.
+    case blobLengths([UInt64?])
+    /// Bytes of a blob, with the length of the whole.
+    case blobPiece([UInt8], length: UInt64)
+    /// There is no such blob, or no longer.
+    case noBlob
+    /// The proof that a blob is here.
+    case blobProof(AttachmentDigest)
+    /// What takes the bytes of a blob.
+    case blobBegun(BlobWriter)
     /// The store failed; nothing was changed.
     case failed(KithError)
 }

@@ -44,16 +44,26 @@ public final class BlobWriter: Sendable {
     /// - Throws: `.tooLarge` when there are more bytes than were announced, or than a blob may have; `.diskFull` and what
     ///   else `Database.write` throws. The blob is then given up.
     public func append(_ bytes: [UInt8]) async throws {
-        try begin()
+        try await withCheckedThrowingContinuation { continuation in
+            append(bytes) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// Adds bytes: see the function of the same name. `completion` is called when there is room for more, here or on the
+    /// writer's thread; only then may the next call be made.
+    public func append(_ bytes: [UInt8], completion: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+        do {
+            try begin()
+        } catch {
+            return completion(.failure(error))
+        }
         do {
             try hasher.digest.update(bytes)
-            var rest = bytes[...]
-            while let full = try take(&rest) { try await store(full) }
-            state.update { $0.isBusy = false }
         } catch {
             give(up: error)
-            throw error
+            return completion(.failure(error))
         }
+        store(bytes[...], completion)
     }
 
     /// Ends the blob: it is durable when this returns, and stays for an hour until a document uses it.
@@ -62,7 +72,18 @@ public final class BlobWriter: Sendable {
     /// - Throws: `.badDocument` when the bytes have not the digest or length that was announced; what `Database.write`
     ///   throws. The blob is then given up.
     public func finish() async throws -> Blob {
-        try begin()
+        try await withCheckedThrowingContinuation { continuation in
+            finish { continuation.resume(with: $0) }
+        }
+    }
+
+    /// Ends the blob: see the function of the same name. `completion` is called here or on the writer's thread.
+    public func finish(completion: @escaping @Sendable (Result<Blob, any Error>) -> Void) {
+        do {
+            try begin()
+        } catch {
+            return completion(.failure(error))
+        }
         do {
             let (rest, stored, number) = state.update { ($0.buffer, $0.stored, $0.number) }
             let digest = try AttachmentDigest(bytes: hasher.digest.end())
@@ -77,19 +98,26 @@ public final class BlobWriter: Sendable {
                     remedy: "Send them again")
             }
             let lease = database.blobLease()
-            try await database.write { transaction in
+            database.submitWrite { transaction in
                 try transaction.finishBlob(
                     number, lastPieces: Self.pieces(rest), after: stored, digest: digest, leasedUntil: lease)
+            } completion: { [self] result in
+                switch result {
+                case .success:
+                    state.update { state in
+                        state.isOver = true
+                        state.number = nil
+                        state.buffer = []
+                    }
+                    completion(.success(Blob(digest: digest, length: length)))
+                case .failure(let error):
+                    give(up: error)
+                    completion(.failure(error))
+                }
             }
-            state.update { state in
-                state.isOver = true
-                state.number = nil
-                state.buffer = []
-            }
-            return Blob(digest: digest, length: length)
         } catch {
             give(up: error)
-            throw error
+            completion(.failure(error))
         }
     }
 
@@ -140,20 +168,47 @@ public final class BlobWriter: Sendable {
         return full
     }
 
-    private func store(_ bytes: [UInt8]) async throws {
+    /// Moves bytes to the buffer, and stores it as often as it is full.
+    private func store(
+        _ bytes: ArraySlice<UInt8>, _ completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        var rest = bytes
+        let full: [UInt8]?
+        do {
+            full = try take(&rest)
+        } catch {
+            give(up: error)
+            return completion(.failure(error))
+        }
+        guard let full else {
+            state.update { $0.isBusy = false }
+            return completion(.success(()))
+        }
         let (number, stored) = state.update { ($0.number, $0.stored) }
         let lease = database.blobLease()
-        let now = try await database.write { transaction in
-            try transaction.extendBlob(number, by: Self.pieces(bytes), after: stored, leasedUntil: lease)
+        database.submitWrite { transaction in
+            try transaction.extendBlob(number, by: Self.pieces(full), after: stored, leasedUntil: lease)
+        } completion: { [self, rest] result in
+            do {
+                try note(try result.get(), full.count)
+                store(rest, completion)
+            } catch {
+                give(up: error)
+                completion(.failure(error))
+            }
         }
+    }
+
+    /// Notes that bytes are in the database, under the number of the blob.
+    private func note(_ number: Int, _ count: Int) throws(KithError) {
         let isOver = state.update { state in
-            if !state.isOver { state.number = now }
-            state.stored += bytes.count
+            if !state.isOver { state.number = number }
+            state.stored += count
             return state.isOver
         }
         guard isOver else { return }
         // Cancelled meanwhile.
-        database.submitWrite({ try $0.abandonBlob(now) }, completion: { _ in })
+        database.submitWrite({ try $0.abandonBlob(number) }, completion: { _ in })
         throw KithError(.closed, "A blob was given up while bytes were added to it")
     }
 

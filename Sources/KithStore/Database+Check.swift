@@ -28,9 +28,10 @@ extension Database {
     }
 
     /// What `check` finds wrong, each fault as a line: for tests, which call it after everything. On the calling thread.
-    package func findFaults() throws -> [String] {
-        try read { snapshot in
-            try DatabaseChecker(snapshot.connection, StopSignal(), { _ in }).run().faults.map(\.description)
-        }
+    package func findFaults() throws -> [String] { try checkNow().faults.map(\.description) }
+
+    /// What `check` finds, on the calling thread: for tests.
+    package func checkNow() throws -> CheckReport {
+        try read { snapshot in try DatabaseChecker(snapshot.connection, StopSignal(), { _ in }).run() }
     }
 }

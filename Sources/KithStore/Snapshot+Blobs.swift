@@ -49,6 +49,20 @@ extension Snapshot {
         }
     }
 
+    /// The SHA-1 over some bytes and then those of a blob: shows to somebody who chose the first that one has the others.
+    ///
+    /// - Throws: as `readBlob`.
+    public final func blobProof(_ digest: AttachmentDigest, after prefix: [UInt8]) throws -> AttachmentDigest {
+        let hasher = try MessageDigest(.sha1)
+        try hasher.begin()
+        try prefix.withUnsafeBytes { try hasher.add($0) }
+        try readBlob(digest) { bytes in
+            try hasher.add(bytes)
+            return true
+        }
+        return try AttachmentDigest(bytes: hasher.end())
+    }
+
     private func damagedBlob(_ digest: AttachmentDigest) -> KithError {
         KithError(
             .damaged, "Blob \(digest) of database \(lifetime.connection.databaseName) is damaged",

@@ -7,6 +7,8 @@ final class SessionPair {
     let databases: [Database]
     private(set) var sessions: [ReplicationSession] = []
     private(set) var seconds = 0.0
+    /// The most bytes of blobs that one session held at any moment.
+    private(set) var blobBytesHeldMost = 0
     /// Frames passed, in each direction.
     private(set) var frames = [0, 0]
 
@@ -47,6 +49,7 @@ final class SessionPair {
                     moved = true
                     let result = StoreExecutor(database: databases[index]).performNow(pending.request)
                     sessions[index].complete(pending.token, result, now: now)
+                    noteHeld()
                     sessions[index].databaseChanged(
                         lastSequence: try databases[index].read { try $0.lastSequence }, now: now)
                 }
@@ -56,9 +59,14 @@ final class SessionPair {
                     frames[index] += 1
                     frame.withUnsafeBytes { sessions[1 - index].receive(frame: $0, now: now) }
                     frame.removeAll()
+                    noteHeld()
                 }
             }
         }
+    }
+
+    private func noteHeld() {
+        blobBytesHeldMost = max(blobBytesHeldMost, sessions[0].blobBytesHeld, sessions[1].blobBytesHeld)
     }
 
     /// Lets time pass, then moves what that brings.
@@ -69,17 +77,39 @@ final class SessionPair {
     }
 
     @discardableResult
-    func put(_ index: Int, _ id: String, _ body: String, parent: RevisionID? = nil, isDeleted: Bool = false) throws
-        -> RevisionID
-    {
+    func put(
+        _ index: Int, _ id: String, _ body: String, parent: RevisionID? = nil, isDeleted: Bool = false,
+        files: [String: [UInt8]] = [:]
+    ) throws -> RevisionID {
         let id = try DocumentID(id)
         let written = try databases[index].writeBlocking { transaction in
-            try transaction.put(id, body: Array(body.utf8), parent: parent, isDeleted: isDeleted).revision
+            let attachments = try files.map { name, bytes in
+                let blob = try transaction.addBlob(bytes)
+                return try DocumentAttachment(
+                    name: name, digest: blob.digest, length: blob.length, contentType: "image/png", revpos: 1)
+            }
+            return try transaction.put(
+                id, body: Array(body.utf8), parent: parent, isDeleted: isDeleted,
+                attachments: AttachmentList(attachments)
+            ).revision
         }
         if !sessions.isEmpty {
             sessions[index].databaseChanged(lastSequence: try databases[index].read { try $0.lastSequence }, now: now)
         }
         return written
+    }
+
+    /// The bytes of an attachment of the winner, or `nil` where there is none.
+    func file(_ index: Int, _ id: String, _ name: String) throws -> [UInt8]? {
+        try databases[index].read { snapshot in
+            guard let attachment = try snapshot.document(DocumentID(id))?.attachments[name] else { return nil }
+            var all: [UInt8] = []
+            try snapshot.readBlob(attachment.digest) { bytes in
+                all.append(contentsOf: bytes)
+                return true
+            }
+            return all
+        }
     }
 
     func digests() throws -> [DatabaseDigest] { try databases.map { try $0.read { try $0.digest() } } }

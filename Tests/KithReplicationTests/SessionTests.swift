@@ -165,7 +165,9 @@ struct SessionTests {
             (["Profile": "rev", "id": "x", "rev": "1-aa"], "{\"a\":\"\\ud800\"}", 400),
             (["Profile": "rev", "id": "x", "rev": "2-aa", "deltaSrc": "1-aa"], "{}", 422),
             (["Profile": "changes"], "{\"a\":1}", 400), (["Profile": "getCheckpoint"], "", 400),
-            (["Profile": "setCheckpoint", "client": "c"], "[]", 400), (["Profile": "proveAttachment"], "", 404),
+            (["Profile": "setCheckpoint", "client": "c"], "[]", 400), (["Profile": "proveAttachment"], "", 400),
+            (["Profile": "getAttachment"], "", 400),
+            (["Profile": "rev", "id": "x", "rev": "1-aa"], "{\"_attachments\":{\"a\":{\"data\":\"\"}}}", 400),
         ] as [([String: String], String, Int)])
     func refused(properties: [String: String], body: String, code: Int) throws {
         let pair = try SessionPair()

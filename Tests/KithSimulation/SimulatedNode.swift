@@ -11,10 +11,11 @@ final class SimulatedNode {
     var incarnation = 0
     var isDiskFull = false
 
-    init(index: Int) throws {
+    init(index: Int, clock: SimulatedClock) throws {
         self.index = index
         var options = DatabaseOptions()
         options.writer = .caller
+        options.clock = { clock.milliseconds }
         database = try Database(
             path: ":memory:", name: DatabaseName("simulation"), create: true, options: options)
     }

@@ -45,6 +45,10 @@ public final class Simulation {
     private var acknowledged: [RevisionName] = []
     private var report: SimulationReport
     private var sabotageLeft = 1
+    private let files: SimulatedFiles
+    private let clock = SimulatedClock()
+    /// Sessions of nodes that crashed: were they let go of, they would clean up in the store, which a crash does not.
+    private var crashed: [ReplicationSession] = []
 
     /// Prepares a run.
     public init(_ configuration: SimulationConfiguration, keepsLog: Bool = false) throws {
@@ -52,8 +56,9 @@ public final class Simulation {
         self.keepsLog = keepsLog
         self.random = SeededGenerator(seed: configuration.seed)
         self.report = SimulationReport(seed: configuration.seed)
+        self.files = SimulatedFiles(seed: configuration.seed, large: configuration.hasLargeAttachment)
         for index in 0..<configuration.nodeCount {
-            let node = try SimulatedNode(index: index)
+            let node = try SimulatedNode(index: index, clock: clock)
             nodes.append(node)
         }
         for active in 0..<configuration.nodeCount {
@@ -78,6 +83,7 @@ public final class Simulation {
         while let (time, event) = queue.removeFirst() {
             guard time <= configuration.busySeconds + configuration.settleSeconds else { break }
             seconds = time
+            clock.milliseconds = Int64(time * 1_000)
             try handle(event)
         }
         try check()
@@ -167,13 +173,23 @@ public final class Simulation {
         let deletes = random.chance(0.15)
         let picksLoser = random.chance(0.2)
         let choice = random.next()
+        let change =
+            random.chance(configuration.attachmentChance)
+            ? SimulatedFiles.Change.allCases.randomElement(using: &random) ?? .keep : .keep
+        let file = random.int(0..<files.count)
+        // Removes blobs that nobody uses any more, while others may be about to read or use them.
+        if random.chance(0.3) { try node.database.doHousekeeping() }
+        let files = self.files
         let written: RevisionID? = try node.database.writeBlocking { transaction in
             let leaves = try transaction.document(id)?.leaves ?? []
             let live = leaves.filter { !$0.isDeleted }
             let parent = live.isEmpty ? nil : picksLoser ? live[Int(choice % UInt64(live.count))] : live[0]
             if parent == nil, deletes { return nil }
+            let kept = try parent.flatMap { try transaction.document(id, revision: $0.revision)?.attachments }
             return try transaction.put(
-                id, body: deletes ? Array("{}".utf8) : body, parent: parent?.revision, isDeleted: deletes
+                id, body: deletes ? Array("{}".utf8) : body, parent: parent?.revision, isDeleted: deletes,
+                attachments: try files.attachments(
+                    deletes ? .drop : change, file: file, kept: kept ?? AttachmentList(), in: transaction)
             ).revision
         }
         guard let written else { return }
@@ -212,12 +228,6 @@ public final class Simulation {
             link.ends[end].inFlight -= 1
             frame.withUnsafeBytes { session.receive(frame: $0, now: now) }
         }
-        let incarnation = nodes[link.ends[end].node].incarnation
-        for request in session.takeStoreRequests() {
-            queue.add(
-                .performStore(link: link.id, end: end, incarnation: incarnation, request),
-                at: seconds + random.seconds(0...configuration.storeSecondsMax))
-        }
         sendFrames(link, from: end, session)
         let other = 1 - end
         if let ended = session.ended {
@@ -248,6 +258,13 @@ public final class Simulation {
                 link.ends[other].lastArrivalSeconds, seconds + random.seconds(0...configuration.delaySecondsMax))
             link.ends[other].lastArrivalSeconds = arrival
             queue.add(.deliver(link: link.id, end: other, frame: frame), at: arrival)
+        }
+        // After the frames, since taking one can ask for the next piece of a blob.
+        let incarnation = nodes[link.ends[end].node].incarnation
+        for request in session.takeStoreRequests() {
+            queue.add(
+                .performStore(link: link.id, end: end, incarnation: incarnation, request),
+                at: seconds + random.seconds(0...configuration.storeSecondsMax))
         }
     }
 
@@ -308,6 +325,7 @@ public final class Simulation {
         for link in links {
             for end in 0..<2 where link.ends[end].node == node.index && link.ends[end].session != nil {
                 link.isCut = true
+                if let session = link.ends[end].session { crashed.append(session) }
                 loseLink(link, end)
                 queue.add(.loseLink(link: link.id, end: 1 - end), at: seconds + random.seconds(0...8))
             }
@@ -330,7 +348,15 @@ public final class Simulation {
             sabotageLeft -= 1
             result = .inserted(revisions.map { _ in .success(.inserted(sequence: 1)) })
         } else {
-            result = StoreExecutor(database: node.database).performNow(pending.request)
+            var answer = StoreExecutor(database: node.database).performNow(pending.request)
+            if case .blobPiece(var bytes, let length) = answer, configuration.sabotage == .changesByteOfBlob,
+                sabotageLeft > 0, !bytes.isEmpty
+            {
+                sabotageLeft -= 1
+                bytes[0] ^= 1
+                answer = .blobPiece(bytes, length: length)
+            }
+            result = answer
             if case .insert = pending.request {
                 queue.add(.notice(node: node.index), at: seconds + random.seconds(0...0.005))
             }
@@ -349,6 +375,17 @@ public final class Simulation {
             report.failures.append("node \(node.index) differs from node 0")
         }
         report.conflicts = digests[0].conflicts
+        // Behind every lease.
+        clock.milliseconds += 1_000_000_000
+        let ids = try Set(acknowledged.map(\.id.text)).sorted().map { try DocumentID($0) }
+        for node in nodes {
+            for fault in try files.faults(of: ids, on: node.database) {
+                report.failures.append("node \(node.index): \(fault)")
+            }
+        }
+        report.attachments = try nodes[0].database.read { snapshot in
+            try ids.reduce(0) { $0 + (try snapshot.document($1)?.attachments.count ?? 0) }
+        }
         for node in nodes {
             let lookups = try node.database.read { snapshot in
                 try snapshot.lookup(acknowledged.map { ($0.id, $0.revision) })

@@ -4,6 +4,8 @@ public struct SimulationConfiguration: Sendable {
     public enum Sabotage: Sendable {
         /// One store answers that a revision is stored, and forgets it.
         case forgetsStoredRevision
+        /// One byte of an attachment changes on its way out of a store.
+        case changesByteOfBlob
     }
 
     /// Which nodes are linked.
@@ -42,6 +44,10 @@ public struct SimulationConfiguration: Sendable {
     public var windowFrames = 16
     /// The share of documents that need many frames.
     public var largeDocumentChance = 0.05
+    /// The share of edits that change the attachments of their document.
+    public var attachmentChance = 0.3
+    /// Whether one of the attachments is a large one.
+    public var hasLargeAttachment = false
     /// How long after the last fault the mesh may take to converge.
     public var settleSeconds = 120.0
     /// A fault built in on purpose; `nil` for an honest run.
@@ -66,6 +72,8 @@ public struct SimulationConfiguration: Sendable {
         configuration.storeSecondsMax = random.seconds(0.0005...0.1)
         configuration.windowFrames = random.int(1..<40)
         configuration.largeDocumentChance = random.chance(0.2) ? 0.15 : 0.01
+        configuration.attachmentChance = random.chance(0.2) ? 0 : random.seconds(0.05...0.6)
+        configuration.hasLargeAttachment = random.chance(0.2)
         return configuration
     }
 }

@@ -12,6 +12,8 @@ public struct SimulationReport: Sendable {
     public var acknowledged = 0
     /// Conflicts at the end, on each node.
     public var conflicts = 0
+    /// Attachments of winners at the end, on each node.
+    public var attachments = 0
     /// Simulated seconds until all nodes were equal and idle.
     public var seconds = 0.0
     /// What happened, for people; kept only when asked for.

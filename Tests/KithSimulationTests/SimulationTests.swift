@@ -37,6 +37,17 @@ struct SimulationTests {
         #expect(first.frames == second.frames)
     }
 
+    @Test("attachments really travel, and the large one too")
+    func attachmentsTravel() throws {
+        var configuration = SimulationConfiguration(seed: 9)
+        configuration.attachmentChance = 0.8
+        configuration.hasLargeAttachment = true
+        configuration.crashCount = 3
+        let report = try Simulation(configuration).run()
+        #expect(report.failures.isEmpty, "\(report.summary)")
+        #expect(report.attachments > 0)
+    }
+
     @Test("conflicts really happen and are the same everywhere")
     func conflictsHappen() throws {
         var configuration = SimulationConfiguration(seed: 4)
@@ -48,15 +59,17 @@ struct SimulationTests {
         #expect(report.conflicts > 0)
     }
 
-    @Test("a store that forgets what it acknowledged is found out")
-    func sabotageIsFound() throws {
+    @Test(
+        "a store that forgets what it acknowledged is found out, and one that changes a byte of an attachment",
+        arguments: [SimulationConfiguration.Sabotage.forgetsStoredRevision, .changesByteOfBlob])
+    func sabotageIsFound(sabotage: SimulationConfiguration.Sabotage) throws {
         var found = 0
         for seed in 1...10 as ClosedRange<UInt64> {
             var configuration = SimulationConfiguration(seed: seed)
             configuration.nodeCount = 2
             configuration.crashCount = 0
             configuration.partitionCount = 0
-            configuration.sabotage = .forgetsStoredRevision
+            configuration.sabotage = sabotage
             if try !Simulation(configuration).run().failures.isEmpty { found += 1 }
         }
         #expect(found > 0)

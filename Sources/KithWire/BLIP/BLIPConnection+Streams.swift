@@ -45,7 +45,7 @@ extension BLIPConnection {
         let before = message.availableByteCount
         message.add(bytes)
         message.isPieceAwaited = false
-        queuedBytes += message.availableByteCount - before
+        countQueued(message.availableByteCount - before, of: message)
         if message.outstandingByteCount == 0 { pulls[tag] = nil }
         noteHunger(of: message)
         feed(message)
@@ -92,6 +92,7 @@ extension BLIPConnection {
     /// acknowledged, so the peer sends no more than its window ahead of the owner.
     public func consume(_ count: Int, ofResponseTo tag: UInt64) {
         openBytes -= count
+        unconsumedBytes -= count
         guard let key = streams[tag], let message = incoming[key] else { return }
         message.consume(count)
         if isAcknowledgementWanted(message) { acknowledge(message) }
@@ -124,6 +125,7 @@ extension BLIPConnection {
             streamedNumbers.remove(key.number)
             streams[tag] = nil
         }
+        unconsumedBytes += part.count
         var events: [BLIPEvent] = []
         if !part.isEmpty { events.append(.responsePart(tag: tag, part)) }
         if let end { events.append(.response(tag: tag, end)) }

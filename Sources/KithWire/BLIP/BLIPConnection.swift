@@ -12,6 +12,7 @@ import CZlib
 ///     switch event {
 ///     case .request(let request): connection.reply(BLIPOutgoing(), to: request.number)
 ///     case .response(let tag, let message): …
+///     case .responsePart: … // only where it was asked for
 ///     }
 /// }
 /// ```
@@ -56,6 +57,11 @@ public final class BLIPConnection {
 
     /// The plain bytes of all messages, or parts of messages, that are not in a frame yet.
     public internal(set) var queuedBytes = 0
+    /// Of ``queuedBytes``, those of messages whose body is pulled.
+    public internal(set) var queuedPullBytes = 0
+
+    /// Bytes of responses that were handed out and are not consumed.
+    public internal(set) var unconsumedBytes = 0
 
     /// A connection on which nothing has been sent or received.
     public init(limits: BLIPLimits = BLIPLimits()) {
@@ -122,7 +128,7 @@ public final class BLIPConnection {
         } else {
             appendPlainFrame(of: message, to: &out, isSmall: isSmall)
         }
-        queuedBytes -= queuedBefore - message.availableByteCount
+        countQueued(message.availableByteCount - queuedBefore, of: message)
         if message.remainingByteCount == 0 {
             unfinished[message.key] = nil
         } else {
@@ -153,7 +159,9 @@ public final class BLIPConnection {
         dueAcknowledgements = []
         unanswered = [:]
         queuedBytes = 0
+        queuedPullBytes = 0
         openBytes = 0
+        unconsumedBytes = 0
         if failure == nil { failure = .abandoned }
         return tags
     }
@@ -165,8 +173,13 @@ public final class BLIPConnection {
     }
 
     func enqueue(_ message: BLIPOutgoingMessage) {
-        queuedBytes += message.availableByteCount
+        countQueued(message.availableByteCount, of: message)
         outbox.insert(message)
+    }
+
+    func countQueued(_ change: Int, of message: BLIPOutgoingMessage) {
+        queuedBytes += change
+        if message.pullTag != nil { queuedPullBytes += change }
     }
 
     private func start(_ message: BLIPOutgoingMessage) {

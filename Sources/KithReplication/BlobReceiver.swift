@@ -1,0 +1,309 @@
+import KithDocuments
+import KithStore
+import KithWire
+
+/// Holds revisions back until the bytes of their attachments are stored, and fetches what is missing from the peer: one
+/// blob after the other for each document, each blob once for all documents that wait for it, a few at a time.
+///
+/// Bytes are acknowledged to the peer when the store has taken them, so that a blob of any length takes a window of memory.
+final class BlobReceiver {
+    private unowned let session: ReplicationSession
+    private let limits: ReplicationLimits
+    /// Gets a revision whose blobs are all stored.
+    private let ready: (ReceivedRevision) -> Void
+    /// Gets a revision that cannot be stored, with what to tell the peer.
+    private let refuse: (ReceivedRevision, KithError) -> Void
+    /// Gets a revision whose blobs the peer has no longer, since a newer one took its place.
+    private let gone: (ReceivedRevision) -> Void
+
+    private var held: [Int: Held] = [:]
+    private var nextNumber = 0
+    /// Bytes of revisions that are held back.
+    private(set) var heldBytes = 0
+    /// Revisions whose blobs have to be looked up.
+    private var unchecked: [Int] = []
+    private var isChecking = false
+    /// What was stored while a look-up was under way, which may not have seen it.
+    private var storedMeanwhile: Set<BlobKey> = []
+    /// The blobs that are missing, with who waits for them.
+    private var wanted: [BlobKey: Set<Int>] = [:]
+    /// Blobs that are asked for, or that wait for their turn.
+    private var fetching: Set<BlobKey> = []
+    private var queue: [BlobKey] = []
+    private var queueHead = 0
+    private var openCount = 0
+    /// How often a blob ended early.
+    private var earlyEnds: [BlobKey: Int] = [:]
+
+    private struct Held {
+        var item: ReceivedRevision
+        /// The blobs to fetch, the next one last.
+        var missing: [BlobKey]
+    }
+
+    init(
+        session: ReplicationSession, ready: @escaping (ReceivedRevision) -> Void,
+        refuse: @escaping (ReceivedRevision, KithError) -> Void, gone: @escaping (ReceivedRevision) -> Void
+    ) {
+        self.session = session
+        self.limits = session.configuration.limits
+        self.ready = ready
+        self.refuse = refuse
+        self.gone = gone
+    }
+
+    /// Revisions that are held back.
+    var count: Int { held.count }
+
+    // MARK: Looking up
+
+    /// Takes a revision with attachments.
+    func hold(_ item: ReceivedRevision) {
+        let number = nextNumber
+        nextNumber += 1
+        var item = item
+        item.blobAttempts += 1
+        held[number] = Held(item: item, missing: [])
+        heldBytes += item.size
+        unchecked.append(number)
+        check()
+    }
+
+    private func check() {
+        guard !isChecking, !unchecked.isEmpty else { return }
+        var numbers: [Int] = []
+        var digests: Set<AttachmentDigest> = []
+        for number in unchecked where numbers.isEmpty || digests.count < limits.blobLookUpMax {
+            numbers.append(number)
+            for attachment in held[number]?.item.revision.attachments ?? AttachmentList() {
+                digests.insert(attachment.digest)
+            }
+        }
+        unchecked.removeFirst(numbers.count)
+        isChecking = true
+        let asked = digests.sorted()
+        session.perform(.hasBlobs(asked)) { [unowned self] result in
+            isChecking = false
+            guard case .blobLengths(let lengths) = result else { return session.storeFailed(result) }
+            var stored: [AttachmentDigest: UInt64] = [:]
+            for (digest, length) in zip(asked, lengths) { stored[digest] = length }
+            for key in storedMeanwhile { stored[key.digest] = key.length }
+            storedMeanwhile.removeAll()
+            for number in numbers { sort(number, stored) }
+            check()
+        }
+    }
+
+    /// Says what a revision lacks, and begins to fetch it.
+    private func sort(_ number: Int, _ stored: [AttachmentDigest: UInt64]) {
+        guard let attachments = held[number]?.item.revision.attachments else { return }
+        var missing: [BlobKey] = []
+        var seen: Set<BlobKey> = []
+        for attachment in attachments {
+            let key = BlobKey(digest: attachment.digest, length: attachment.length)
+            guard seen.insert(key).inserted else { continue }
+            guard let length = stored[key.digest] else {
+                missing.append(key)
+                continue
+            }
+            guard length == key.length else {
+                return finish(number) { refuse($0, Self.wrongLength(key, length)) }
+            }
+        }
+        for key in missing { wanted[key, default: []].insert(number) }
+        held[number]?.missing = missing.reversed()
+        advance(number)
+    }
+
+    /// Goes to the next blob that a revision lacks, or hands the revision on when it lacks none.
+    private func advance(_ number: Int) {
+        while let key = held[number]?.missing.last {
+            guard wanted[key] == nil else {
+                if fetching.insert(key).inserted { queue.append(key) }
+                return fetchNext()
+            }
+            held[number]?.missing.removeLast()
+        }
+        finish(number, ready)
+    }
+
+    /// Hands a revision on. Others that wait for the same blobs are not touched.
+    private func finish(_ number: Int, _ then: (ReceivedRevision) -> Void) {
+        guard let entry = held.removeValue(forKey: number) else { return }
+        heldBytes -= entry.item.size
+        for key in entry.missing {
+            guard wanted[key]?.remove(number) != nil, wanted[key]?.isEmpty == true else { continue }
+            wanted[key] = nil
+        }
+        then(entry.item)
+    }
+
+    // MARK: Fetching
+
+    private func fetchNext() {
+        while openCount < limits.fetchesMax, queueHead < queue.count {
+            let key = queue[queueHead]
+            queueHead += 1
+            if queueHead == queue.count || queueHead > 1_024 {
+                queue.removeFirst(queueHead)
+                queueHead = 0
+            }
+            // Nobody may want it any more.
+            guard let number = wanted[key]?.min(), let id = held[number]?.item.revision.id else {
+                fetching.remove(key)
+                continue
+            }
+            openCount += 1
+            begin(BlobFetch(key), id)
+        }
+    }
+
+    private func begin(_ fetch: BlobFetch, _ id: DocumentID) {
+        session.perform(.beginBlob(fetch.key.digest, length: fetch.key.length)) { [unowned self] result in
+            guard case .blobBegun(let writer) = result else { return session.storeFailed(result) }
+            fetch.writer = writer
+            fetch.tag = session.send(
+                BLIPOutgoing(
+                    properties: [
+                        "Profile": "getAttachment", "digest": fetch.key.digest.description, "docID": id.text,
+                    ]),
+                part: { [unowned self] bytes in receive(bytes, fetch) },
+                then: { [unowned self] reply in receiveEnd(reply, fetch) })
+        }
+    }
+
+    private func receive(_ bytes: [UInt8], _ fetch: BlobFetch) {
+        session.status.attachmentBytesReceived += UInt64(bytes.count)
+        guard !fetch.isGivenUp else { return session.consume(bytes.count, ofResponseTo: fetch.tag) }
+        fetch.receivedBytes += UInt64(bytes.count)
+        fetch.pending.append(contentsOf: bytes)
+        guard fetch.receivedBytes <= fetch.key.length else {
+            return fail(fetch, Self.wrongLength(fetch.key, fetch.receivedBytes))
+        }
+        append(fetch)
+    }
+
+    private func append(_ fetch: BlobFetch) {
+        guard !fetch.isAppending, let writer = fetch.writer else { return }
+        guard !fetch.pending.isEmpty else { return complete(fetch, writer) }
+        let bytes = fetch.pending
+        fetch.pending = []
+        fetch.isAppending = true
+        session.perform(.appendBlob(writer, bytes)) { [unowned self] result in
+            fetch.isAppending = false
+            session.consume(bytes.count, ofResponseTo: fetch.tag)
+            guard case .written = result else {
+                storeRefused(fetch, result)
+                if fetch.isEnded { close(fetch) }
+                return
+            }
+            append(fetch)
+        }
+    }
+
+    private func receiveEnd(_ reply: BLIPMessage, _ fetch: BlobFetch) {
+        fetch.isEnded = true
+        if let error = reply.error, !fetch.isGivenUp {
+            if error.domain == "HTTP", error.code == 503 {
+                // Nothing is wrong with the documents, so none may be passed over.
+                return session.end(
+                    closeCode: 4001, "the peer cannot send attachments now: \(error.message.prefix(200))")
+            }
+            if error.domain == "HTTP", error.code == 410 {
+                give(up: fetch)
+                settle(fetch) { gone($0) }
+            } else {
+                fail(fetch, Self.peerError(fetch.key, error))
+            }
+        }
+        if fetch.isGivenUp { close(fetch) } else { append(fetch) }
+    }
+
+    /// All bytes that came are with the store: if no more come, the blob is whole or is not.
+    private func complete(_ fetch: BlobFetch, _ writer: BlobWriter) {
+        guard fetch.isEnded else { return }
+        guard fetch.receivedBytes == fetch.key.length else { return endedEarly(fetch) }
+        fetch.isAppending = true
+        session.perform(.finishBlob(writer)) { [unowned self] result in
+            fetch.isAppending = false
+            guard case .written = result else {
+                storeRefused(fetch, result)
+                return close(fetch)
+            }
+            fetch.writer = nil
+            earlyEnds[fetch.key] = nil
+            if isChecking { storedMeanwhile.insert(fetch.key) }
+            let numbers = wanted.removeValue(forKey: fetch.key) ?? []
+            close(fetch)
+            for number in numbers.sorted() { advance(number) }
+        }
+    }
+
+    /// A sender that cannot go on ends early, since BLIP has no way to say so: most likely the document was edited, which the
+    /// answer to another request tells.
+    private func endedEarly(_ fetch: BlobFetch) {
+        let count = (earlyEnds[fetch.key] ?? 0) + 1
+        if count < limits.blobAttemptsMax {
+            earlyEnds[fetch.key] = count
+            give(up: fetch)
+        } else {
+            fail(fetch, Self.wrongLength(fetch.key, fetch.receivedBytes))
+        }
+        close(fetch)
+    }
+
+    // MARK: Ends
+
+    /// What is wrong with the bytes is their documents' affair; what is wrong with the disk ends the link.
+    private func storeRefused(_ fetch: BlobFetch, _ result: StoreResult) {
+        guard case .failed(let error) = result, error.code == .badDocument || error.code == .tooLarge else {
+            return session.storeFailed(result)
+        }
+        fail(fetch, error)
+    }
+
+    /// The blob cannot be had: all revisions that wait for it are refused, with the reason.
+    private func fail(_ fetch: BlobFetch, _ error: KithError) {
+        give(up: fetch)
+        settle(fetch) { refuse($0, error) }
+    }
+
+    private func give(up fetch: BlobFetch) {
+        fetch.isGivenUp = true
+        fetch.writer = nil
+        session.consume(fetch.pending.count, ofResponseTo: fetch.tag)
+        fetch.pending = []
+    }
+
+    private func settle(_ fetch: BlobFetch, _ then: (ReceivedRevision) -> Void) {
+        earlyEnds[fetch.key] = nil
+        for number in (wanted.removeValue(forKey: fetch.key) ?? []).sorted() { finish(number, then) }
+    }
+
+    /// The answer has come to its end, so there is room for another.
+    private func close(_ fetch: BlobFetch) {
+        openCount -= 1
+        if wanted[fetch.key] != nil {
+            // It ended early; or it failed, and somebody has come since who wants it.
+            queue.append(fetch.key)
+        } else {
+            fetching.remove(fetch.key)
+            earlyEnds[fetch.key] = nil
+        }
+        fetchNext()
+    }
+
+    private static func wrongLength(_ key: BlobKey, _ length: UInt64) -> KithError {
+        KithError(
+            .badDocument,
+            "The attachment \(key.digest) is said to have \(key.length) bytes and has \(length)\(length > key.length ? " or more" : "")"
+        )
+    }
+
+    private static func peerError(_ key: BlobKey, _ error: BLIPMessage.ErrorInfo) -> KithError {
+        KithError(
+            .notFound,
+            "The attachment \(key.digest) cannot be fetched: \(error.domain) \(error.code) \(error.message.prefix(200))"
+        )
+    }
+}

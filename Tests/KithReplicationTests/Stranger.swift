@@ -1,0 +1,75 @@
+import KithDocuments
+import KithReplication
+import KithStore
+import KithWire
+
+/// A peer that speaks BLIP and says what a test wants: it sends requests to a passive session and answers those that come.
+final class Stranger {
+    let database: Database
+    let session: ReplicationSession
+    private let blip = BLIPConnection()
+    /// The answers to its requests, in the order in which they came, by tag.
+    private(set) var replies: [UInt64: BLIPMessage] = [:]
+    /// What the session asked for.
+    private(set) var requests: [BLIPMessage] = []
+    /// Answers the session's requests; `nil` leaves one unanswered.
+    var answer: (BLIPMessage) -> (properties: [String: String], body: [UInt8])? = { _ in ([:], []) }
+    private let now = ReplicationInstant(monotonicSeconds: 1, wallSeconds: 1_800_000_000)
+
+    init(_ database: Database, peerIsKith: Bool = false) throws {
+        self.database = database
+        session = ReplicationSession(
+            ReplicationConfiguration(
+                role: .passive, checkpointName: "cp", progressName: "progress/stranger", peerIsKith: peerIsKith))
+        session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
+    }
+
+    func send(_ properties: [String: String], _ body: [UInt8] = [], tag: UInt64) {
+        blip.send(
+            BLIPOutgoing(
+                properties: BLIPProperties(properties.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }), body: body
+            ),
+            tag: tag)
+    }
+
+    /// Moves frames and store requests until nothing moves.
+    func run() throws {
+        var moved = true
+        while moved, session.ended == nil {
+            moved = false
+            var frame: [UInt8] = []
+            while blip.appendNextFrame(to: &frame) {
+                moved = true
+                frame.withUnsafeBytes { session.receive(frame: $0, now: now) }
+                frame.removeAll()
+            }
+            for pending in session.takeStoreRequests() {
+                moved = true
+                session.complete(
+                    pending.token, StoreExecutor(database: database).performNow(pending.request), now: now)
+            }
+            while session.appendNextFrame(to: &frame) {
+                moved = true
+                for event in try frame.withUnsafeBytes({ try blip.receive($0) }) { take(event) }
+                frame.removeAll()
+            }
+        }
+    }
+
+    private func take(_ event: BLIPEvent) {
+        switch event {
+        case .response(let tag, let message): replies[tag] = message
+        case .responsePart: break
+        case .request(let message):
+            requests.append(message)
+            guard !message.isNoReply, let (properties, body) = answer(message) else { return }
+            if let code = properties["Error-Code"].flatMap({ Int($0) }) {
+                blip.replyError(domain: properties["Error-Domain"] ?? "HTTP", code: code, to: message.number)
+            } else {
+                blip.reply(
+                    BLIPOutgoing(properties: BLIPProperties(properties.map { ($0, $1) }), body: body),
+                    to: message.number)
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+import Synchronization
+
+/// The wall clock of all stores of a simulation.
+final class SimulatedClock: Sendable {
+    private let value = Mutex<Int64>(0)
+
+    var milliseconds: Int64 {
+        get { value.withLock { $0 } }
+        set { value.withLock { $0 = newValue } }
+    }
+}
