@@ -159,14 +159,20 @@ final class BlobReceiver {
     }
 
     private func begin(_ fetch: BlobFetch, _ id: DocumentID) {
-        session.perform(.beginBlob(fetch.key.digest, length: fetch.key.length)) { [unowned self] result in
-            guard case .blobBegun(let writer) = result else { return session.storeFailed(result) }
-            fetch.writer = writer
+        let (digest, length) = (fetch.key.digest, fetch.key.length)
+        // Only Kith nodes begin in the middle.
+        let resumes = session.configuration.peerIsKith
+        session.perform(.beginBlob(digest, length: length, resumes: resumes)) { [unowned self] result in
+            guard case .blobBegun(let blob, let offset) = result else { return session.storeFailed(result) }
+            fetch.blob = blob
+            fetch.offset = offset
+            fetch.receivedBytes = offset
+            var properties: BLIPProperties = [
+                "Profile": "getAttachment", "digest": digest.description, "docID": id.text,
+            ]
+            if offset > 0 { properties.append(BlobSender.offsetProperty, String(offset)) }
             fetch.tag = session.send(
-                BLIPOutgoing(
-                    properties: [
-                        "Profile": "getAttachment", "digest": fetch.key.digest.description, "docID": id.text,
-                    ]),
+                BLIPOutgoing(properties: properties),
                 part: { [unowned self] bytes in receive(bytes, fetch) },
                 then: { [unowned self] reply in receiveEnd(reply, fetch) })
         }
@@ -184,12 +190,12 @@ final class BlobReceiver {
     }
 
     private func append(_ fetch: BlobFetch) {
-        guard !fetch.isAppending, let writer = fetch.writer else { return }
-        guard !fetch.pending.isEmpty else { return complete(fetch, writer) }
+        guard !fetch.isAppending, let blob = fetch.blob else { return }
+        guard !fetch.pending.isEmpty else { return complete(fetch, blob) }
         let bytes = fetch.pending
         fetch.pending = []
         fetch.isAppending = true
-        session.perform(.appendBlob(writer, bytes)) { [unowned self] result in
+        session.perform(.appendBlob(blob, bytes)) { [unowned self] result in
             fetch.isAppending = false
             session.consume(bytes.count, ofResponseTo: fetch.tag)
             guard case .written = result else {
@@ -210,6 +216,7 @@ final class BlobReceiver {
                     closeCode: 4001, "the peer cannot send attachments now: \(error.message.prefix(200))")
             }
             if error.domain == "HTTP", error.code == 410 {
+                fetch.blob?.spoil()
                 give(up: fetch)
                 settle(fetch) { gone($0) }
             } else {
@@ -220,17 +227,17 @@ final class BlobReceiver {
     }
 
     /// All bytes that came are with the store: if no more come, the blob is whole or is not.
-    private func complete(_ fetch: BlobFetch, _ writer: BlobWriter) {
+    private func complete(_ fetch: BlobFetch, _ blob: IncomingBlob) {
         guard fetch.isEnded else { return }
         guard fetch.receivedBytes == fetch.key.length else { return endedEarly(fetch) }
         fetch.isAppending = true
-        session.perform(.finishBlob(writer)) { [unowned self] result in
+        session.perform(.finishBlob(blob)) { [unowned self] result in
             fetch.isAppending = false
             guard case .written = result else {
                 storeRefused(fetch, result)
                 return close(fetch)
             }
-            fetch.writer = nil
+            fetch.blob = nil
             earlyEnds[fetch.key] = nil
             if isChecking { storedMeanwhile.insert(fetch.key) }
             let numbers = wanted.removeValue(forKey: fetch.key) ?? []
@@ -264,13 +271,16 @@ final class BlobReceiver {
 
     /// The blob cannot be had: all revisions that wait for it are refused, with the reason.
     private func fail(_ fetch: BlobFetch, _ error: KithError) {
+        fetch.blob?.spoil()
         give(up: fetch)
+        // What another link had brought may be what is wrong: then this one begins anew.
+        guard fetch.offset == 0 else { return }
         settle(fetch) { refuse($0, error) }
     }
 
     private func give(up fetch: BlobFetch) {
         fetch.isGivenUp = true
-        fetch.writer = nil
+        fetch.blob = nil
         session.consume(fetch.pending.count, ofResponseTo: fetch.tag)
         fetch.pending = []
     }
@@ -284,7 +294,7 @@ final class BlobReceiver {
     private func close(_ fetch: BlobFetch) {
         openCount -= 1
         if wanted[fetch.key] != nil {
-            // It ended early; or it failed, and somebody has come since who wants it.
+            // It ended early, or began in the middle and failed; or somebody has come since who wants it.
             queue.append(fetch.key)
         } else {
             fetching.remove(fetch.key)

@@ -7,6 +7,10 @@ import KithWire
 /// It gives out only blobs of revisions that were sent and are not answered: whoever may not read a document cannot read
 /// its attachments by guessing digests.
 final class BlobSender {
+    /// The property of `getAttachment` in which a Kith node says how many bytes it has from a link that was lost. Others
+    /// neither send nor know it.
+    static let offsetProperty = "kith-offset"
+
     private unowned let session: ReplicationSession
     private let limits: ReplicationLimits
     /// How many unanswered revisions need a blob.
@@ -86,10 +90,14 @@ final class BlobSender {
         }
         openCount += 1
         if isProof { return prove(digest, message) }
-        session.perform(.readBlobPiece(digest, offset: 0, count: limits.blobPieceBytes)) { [unowned self] result in
+        let offset = session.configuration.peerIsKith ? max(0, message.properties.int(Self.offsetProperty) ?? 0) : 0
+        // The first piece ends with a row of the store, so that the others are one row each.
+        let count = limits.blobPieceBytes - offset % limits.blobPieceBytes
+        session.perform(.readBlobPiece(digest, offset: UInt64(offset), count: count)) { [unowned self] result in
             openCount -= 1
             switch result {
-            case .blobPiece(let bytes, let length): reply(bytes, length, digest, message)
+            case .blobPiece(let bytes, let length):
+                reply(bytes, from: min(UInt64(offset), length), length, digest, message)
             case .noBlob: replyGone(message)
             default: replyFailure(result, message)
             }
@@ -97,14 +105,17 @@ final class BlobSender {
         }
     }
 
-    private func reply(_ bytes: [UInt8], _ length: UInt64, _ digest: AttachmentDigest, _ message: BLIPMessage) {
+    private func reply(
+        _ bytes: [UInt8], from start: UInt64, _ length: UInt64, _ digest: AttachmentDigest, _ message: BLIPMessage
+    ) {
         let tag = session.makeTag()
         session.status.attachmentBytesSent += UInt64(bytes.count)
-        if UInt64(bytes.count) < length {
+        let offset = start + UInt64(bytes.count)
+        if offset < length {
             openCount += 1
-            reads[tag] = Read(digest: digest, offset: UInt64(bytes.count), length: length)
+            reads[tag] = Read(digest: digest, offset: offset, length: length)
         }
-        session.reply(to: message, BLIPOutgoing(body: bytes), pulling: Int(length), tag: tag)
+        session.reply(to: message, BLIPOutgoing(body: bytes), pulling: Int(length - start), tag: tag)
     }
 
     private func readNext(_ tag: UInt64) {

@@ -8,6 +8,7 @@ import Synchronization
 /// comes on a thread of the store; a write's answer comes only when it is durable.
 public struct StoreExecutor: Sendable {
     private let database: Database
+    private let parking = BlobParking()
 
     /// Performs on this database.
     public init(database: Database) { self.database = database }
@@ -61,21 +62,28 @@ public struct StoreExecutor: Sendable {
         _ request: StoreRequest, _ completion: @escaping @Sendable (StoreResult) -> Void
     ) -> Bool {
         switch request {
-        case .beginBlob(let digest, let length):
+        case .beginBlob(let digest, let length, let resumes):
             do {
-                completion(.blobBegun(try database.makeBlob(digest: digest, length: length)))
+                let key = BlobKey(digest: digest, length: length)
+                let known = resumes ? parking.take(key) : nil
+                let writer = try known ?? database.makeBlob(digest: digest, length: length)
+                completion(
+                    .blobBegun(IncomingBlob(key, writer, parking: parking), offset: known?.byteCount ?? 0))
             } catch {
-                completion(.failed(error))
+                completion(.failed(Self.kithError(error)))
             }
-        case .appendBlob(let writer, let bytes):
-            writer.append(bytes) { result in
+        case .appendBlob(let blob, let bytes):
+            // Held until the end, so that nobody goes on with it while it is being written.
+            blob.writer.append(bytes) { [blob] result in
+                defer { withExtendedLifetime(blob) {} }
                 switch result {
                 case .success: completion(.written)
                 case .failure(let error): completion(.failed(Self.kithError(error)))
                 }
             }
-        case .finishBlob(let writer):
-            writer.finish { result in
+        case .finishBlob(let blob):
+            blob.writer.finish { [blob] result in
+                defer { withExtendedLifetime(blob) {} }
                 switch result {
                 case .success: completion(.written)
                 case .failure(let error): completion(.failed(Self.kithError(error)))
@@ -110,7 +118,8 @@ public struct StoreExecutor: Sendable {
         case .readBlobPiece(let digest, let offset, let count):
             guard let blob = try snapshot.blob(digest) else { return .noBlob }
             var bytes: [UInt8] = []
-            try snapshot.readBlob(digest, range: offset..<(offset + UInt64(count))) { piece in
+            let end = offset.addingReportingOverflow(UInt64(count))
+            try snapshot.readBlob(digest, range: offset..<(end.overflow ? .max : end.partialValue)) { piece in
                 bytes.append(contentsOf: piece)
                 return true
             }

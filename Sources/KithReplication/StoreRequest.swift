@@ -25,12 +25,12 @@ public enum StoreRequest: Sendable {
     case readBlobPiece(AttachmentDigest, offset: UInt64, count: Int)
     /// Makes the proof that a blob is here: the SHA-1 over these bytes and then the blob.
     case proveBlob(AttachmentDigest, after: [UInt8])
-    /// Begins a blob that comes from the peer. Whoever lets go of its writer gives it up.
-    case beginBlob(AttachmentDigest, length: UInt64)
+    /// Begins a blob that comes from the peer; with `resumes`, goes on with one whose transfer was interrupted.
+    case beginBlob(AttachmentDigest, length: UInt64, resumes: Bool)
     /// Adds bytes to a blob; answered when there is room for more.
-    case appendBlob(BlobWriter, [UInt8])
+    case appendBlob(IncomingBlob, [UInt8])
     /// Ends a blob: answered when it is durable and is what its digest says.
-    case finishBlob(BlobWriter)
+    case finishBlob(IncomingBlob)
 
     /// Whether this request changes the database.
     public var isWrite: Bool {

@@ -27,8 +27,8 @@ public enum StoreResult: Sendable {
     case noBlob
     /// The proof that a blob is here.
     case blobProof(AttachmentDigest)
-    /// What takes the bytes of a blob.
-    case blobBegun(BlobWriter)
+    /// What takes the bytes of a blob, and how many it has already.
+    case blobBegun(IncomingBlob, offset: UInt64)
     /// The store failed; nothing was changed.
     case failed(KithError)
 }

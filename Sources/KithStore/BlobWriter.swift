@@ -17,6 +17,7 @@ public final class BlobWriter: Sendable {
         /// Bytes in the database.
         var stored = 0
         var number: Int?
+        var leasedUntil: Int64 = .max
         var isBusy = false
         var isOver = false
     }
@@ -37,6 +38,16 @@ public final class BlobWriter: Sendable {
 
     deinit {
         cancel()
+    }
+
+    /// The bytes that were added.
+    public var byteCount: UInt64 { state.update { UInt64($0.stored + $0.buffer.count) } }
+
+    /// Whether bytes can be added now: no call is under way, it is neither finished nor given up, and what is stored of it
+    /// has not been removed since nobody went on with it.
+    public var canContinue: Bool {
+        let now = database.blobLease() - StoreLimits.blobLeaseMilliseconds
+        return state.update { !$0.isBusy && !$0.isOver && $0.leasedUntil > now }
     }
 
     /// Adds bytes, and returns when there is room for more: that waits for the disk.
@@ -190,7 +201,7 @@ public final class BlobWriter: Sendable {
             try transaction.extendBlob(number, by: Self.pieces(full), after: stored, leasedUntil: lease)
         } completion: { [self, rest] result in
             do {
-                try note(try result.get(), full.count)
+                try note(try result.get(), full.count, lease)
                 store(rest, completion)
             } catch {
                 give(up: error)
@@ -200,10 +211,11 @@ public final class BlobWriter: Sendable {
     }
 
     /// Notes that bytes are in the database, under the number of the blob.
-    private func note(_ number: Int, _ count: Int) throws(KithError) {
+    private func note(_ number: Int, _ count: Int, _ lease: Int64) throws(KithError) {
         let isOver = state.update { state in
             if !state.isOver { state.number = number }
             state.stored += count
+            state.leasedUntil = lease
             return state.isOver
         }
         guard isOver else { return }

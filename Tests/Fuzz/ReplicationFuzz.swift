@@ -22,7 +22,10 @@ func fuzzReplicationMessages(_ bytes: UnsafeRawBufferPointer) {
     let now = ReplicationInstant(monotonicSeconds: 1, wallSeconds: 1)
     session.start(lastSequence: 0, now: now)
     let peer = BLIPConnection()
-    let profiles = ["changes", "rev", "norev", "getCheckpoint", "setCheckpoint", "subChanges", "proposeChanges"]
+    let profiles = [
+        "changes", "rev", "norev", "getCheckpoint", "setCheckpoint", "subChanges", "proposeChanges", "getAttachment",
+        "proveAttachment",
+    ]
 
     /// Moves everything that can move; the peer answers each request with `answer`.
     func move(answer: [UInt8]) {
@@ -64,6 +67,7 @@ func fuzzReplicationMessages(_ bytes: UnsafeRawBufferPointer) {
                 properties: [
                     "Profile": profiles[kind % profiles.count], "id": id, "rev": revision, "history": history,
                     "client": id, "since": revision, "batch": history, "sequence": "1", "kith-remaining": revision,
+                    "digest": revision, "kith-offset": history,
                     "deleted": kind & 64 == 0 ? "0" : "1", "continuous": "true",
                 ], body: body, isUrgent: false, isNoReply: kind & 128 != 0, isCompressed: kind & 32 != 0), tag: 1)
         move(answer: body)

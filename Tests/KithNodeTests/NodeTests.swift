@@ -69,6 +69,33 @@ struct NodeTests {
         await a.node.stop()
     }
 
+    @Test("replicate a document with a large attachment", .timeLimit(.minutes(2)))
+    func attachment() async throws {
+        let name = try DatabaseName("clinic")
+        let a = try await Running("a")
+        let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
+        try a.node.trust(b.id, name: "b")
+        for node in [a, b] { try await node.node.createDatabase(name) }
+        // Pieces that are not alike.
+        let bytes = (0..<50).flatMap { Array(repeating: UInt8($0), count: 100_000) }
+        let digest = try await a.node.database(name).write { transaction in
+            let blob = try transaction.addBlob(bytes)
+            let scan = try DocumentAttachment(name: "scan", digest: blob.digest, length: blob.length)
+            _ = try transaction.put(
+                DocumentID("x-ray"), body: Array("{}".utf8), parent: nil, attachments: AttachmentList([scan]))
+            return blob.digest
+        }
+        await b.until { $0.databases.first?.documents == 1 && $0.peers.first?.state == .inSync }
+        #expect(try await self.digest(a) == self.digest(b))
+        let length = UInt64(bytes.count)
+        for offset in stride(from: UInt64(0), to: length, by: 1 << 20) {
+            let piece = try b.node.database(name).blobPiece(digest, at: offset, count: 1 << 20)
+            #expect(piece == Array(bytes[Int(offset)..<Int(min(length, offset + 1 << 20))]))
+        }
+        await b.node.stop()
+        await a.node.stop()
+    }
+
     @Test("that were not introduced exchange nothing, and say why", .timeLimit(.minutes(2)))
     func strangers() async throws {
         let name = try DatabaseName("clinic")

@@ -134,6 +134,54 @@ struct AttachmentTests {
         }
     }
 
+    @Test("a transfer that was interrupted goes on where it stopped, on the next link", arguments: [1, 2, 5])
+    func goesOn(links: Int) throws {
+        let pair = try SessionPair()
+        let bytes = noise(3_000_000)
+        try pair.put(0, "scan", "{}", files: ["pixels": bytes])
+        var received: UInt64 = 0
+        for _ in 0..<links {
+            try pair.run(stoppingAfterFrames: 60)
+            received += pair.sessions[1].status.attachmentBytesReceived
+            try pair.connect()
+        }
+        try pair.run()
+        try expectEqualAndIdle(pair)
+        let last = pair.sessions[1].status.attachmentBytesReceived
+        #expect(received > 256 << 10)
+        // All that arrived counted, but for what was on its way to the store.
+        #expect(received + last >= 3_000_000)
+        #expect(received + last <= 3_000_000 + UInt64(links * WireLimits.blipUnacknowledgedBytesMax))
+        #expect(try pair.file(1, "scan", "pixels") == bytes)
+    }
+
+    private func begin(_ digest: AttachmentDigest, length: Int, _ bytes: [UInt8], at executor: StoreExecutor) {
+        let begun = executor.performNow(.beginBlob(digest, length: UInt64(length), resumes: true))
+        guard case .blobBegun(let blob, offset: 0) = begun else { return }
+        _ = executor.performNow(.appendBlob(blob, bytes))
+    }
+
+    @Test("what a peer sent wrongly before it was lost does not spoil what another sends")
+    func wrongBeginning() throws {
+        let receiver = try SessionPair.database()
+        let bytes = noise(1_500_000)
+        let pair = try SessionPair(databases: [SessionPair.database(), receiver])
+        let revision = try pair.put(0, "scan", "{}", files: ["pixels": bytes])
+        let digest = try #require(
+            try pair.databases[0].read {
+                try $0.document(DocumentID("scan"), revision: revision)?.attachments.first?.digest
+            })
+        // The first piece comes with a wrong byte, then the link is lost.
+        var wrong = Array(bytes[..<400_000])
+        wrong[7] ^= 1
+        begin(digest, length: bytes.count, wrong, at: pair.executors[1])
+        try pair.run()
+        try expectEqualAndIdle(pair)
+        #expect(try pair.file(1, "scan", "pixels") == bytes)
+        // It went on behind the wrong bytes, found out, and began anew.
+        #expect(pair.sessions[1].status.attachmentBytesReceived == UInt64(bytes.count + bytes.count - 400_000))
+    }
+
     @Test("an attachment that goes while its revision is on its way is no refusal: the newer revision comes")
     func goesMeanwhile() throws {
         let bytes = noise(600_000)

@@ -5,6 +5,7 @@ import KithStore
 /// Two sessions over a pipe in one process, with real stores: everything that can move is moved at once.
 final class SessionPair {
     let databases: [Database]
+    let executors: [StoreExecutor]
     private(set) var sessions: [ReplicationSession] = []
     private(set) var seconds = 0.0
     /// The most bytes of blobs that one session held at any moment.
@@ -14,6 +15,7 @@ final class SessionPair {
 
     init(limits: ReplicationLimits = ReplicationLimits(), databases: [Database]? = nil) throws {
         self.databases = try databases ?? [Self.database(), Self.database()]
+        executors = self.databases.map { StoreExecutor(database: $0) }
         try connect(limits: limits)
     }
 
@@ -47,7 +49,7 @@ final class SessionPair {
             for index in 0..<2 {
                 for pending in sessions[index].takeStoreRequests() {
                     moved = true
-                    let result = StoreExecutor(database: databases[index]).performNow(pending.request)
+                    let result = executors[index].performNow(pending.request)
                     sessions[index].complete(pending.token, result, now: now)
                     noteHeld()
                     sessions[index].databaseChanged(

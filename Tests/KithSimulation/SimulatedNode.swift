@@ -6,6 +6,8 @@ import KithStore
 final class SimulatedNode {
     let index: Int
     let database: Database
+    /// Made anew after a crash, which forgets what is in memory.
+    var executor: StoreExecutor
     var isUp = true
     /// Counts restarts: what was asked of the store before a crash is not answered after it.
     var incarnation = 0
@@ -18,6 +20,7 @@ final class SimulatedNode {
         options.clock = { clock.milliseconds }
         database = try Database(
             path: ":memory:", name: DatabaseName("simulation"), create: true, options: options)
+        executor = StoreExecutor(database: database)
     }
 
     func lastSequence() throws -> UInt64 { try database.read { try $0.lastSequence } }

@@ -49,6 +49,8 @@ public final class Simulation {
     private let clock = SimulatedClock()
     /// Sessions of nodes that crashed: were they let go of, they would clean up in the store, which a crash does not.
     private var crashed: [ReplicationSession] = []
+    /// And what those had left to the next ones.
+    private var crashedExecutors: [StoreExecutor] = []
 
     /// Prepares a run.
     public init(_ configuration: SimulationConfiguration, keepsLog: Bool = false) throws {
@@ -322,6 +324,8 @@ public final class Simulation {
         note("node \(node.index) crashes")
         node.isUp = false
         node.incarnation += 1
+        crashedExecutors.append(node.executor)
+        node.executor = StoreExecutor(database: node.database)
         for link in links {
             for end in 0..<2 where link.ends[end].node == node.index && link.ends[end].session != nil {
                 link.isCut = true
@@ -348,7 +352,7 @@ public final class Simulation {
             sabotageLeft -= 1
             result = .inserted(revisions.map { _ in .success(.inserted(sequence: 1)) })
         } else {
-            var answer = StoreExecutor(database: node.database).performNow(pending.request)
+            var answer = node.executor.performNow(pending.request)
             if case .blobPiece(var bytes, let length) = answer, configuration.sabotage == .changesByteOfBlob,
                 sabotageLeft > 0, !bytes.isEmpty
             {

@@ -1,0 +1,72 @@
+import KithDocuments
+import KithWire
+
+// Checkpoints that the peer keeps here.
+
+extension ReplicationSession {
+    func getCheckpoint(_ message: BLIPMessage) {
+        guard let name = checkpointName(message) else { return }
+        perform(.readLocal(name: name)) { [unowned self] result in
+            guard case .local(let bytes) = result else {
+                return replyError(domain: "HTTP", code: 502, "the checkpoint cannot be read", to: message)
+            }
+            guard let stored = bytes.flatMap(StoredCheckpoint.init(decoding:)) else {
+                return replyError(domain: "HTTP", code: 404, "there is no such checkpoint", to: message)
+            }
+            reply(
+                to: message,
+                BLIPOutgoing(
+                    properties: ["rev": StoredCheckpoint.text(revision: stored.revision)], body: stored.body,
+                    isUrgent: false, isNoReply: false, isCompressed: false))
+        }
+    }
+
+    func setCheckpoint(_ message: BLIPMessage) {
+        guard let name = checkpointName(message) else { return }
+        guard message.body.count <= configuration.limits.checkpointBytesMax,
+            let value = try? JSONValue(parsing: message.body), value.objectValue != nil
+        else {
+            return replyError(
+                domain: "HTTP", code: 400,
+                "a checkpoint is a JSON object of at most \(configuration.limits.checkpointBytesMax) bytes", to: message
+            )
+        }
+        guard let expected = StoredCheckpoint.revision(parsing: message.properties["rev"] ?? "") else {
+            return replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
+        }
+        // What the peer says it has of ours is what we still owe it while it is away.
+        let sent = value["remote"]?.int64Value.map { UInt64(clamping: $0) }
+        let progress = sent.map { Checkpointer.progress(sentThrough: $0, session: self) }
+        perform(
+            .writeCheckpoint(name: name, expectedRevision: expected, body: message.body, progress: progress)
+        ) { [unowned self] result in
+            switch result {
+            case .checkpoint(let revision):
+                reply(
+                    to: message,
+                    BLIPOutgoing(
+                        properties: ["rev": StoredCheckpoint.text(revision: revision)], body: [], isUrgent: false,
+                        isNoReply: false, isCompressed: false))
+            case .checkpointConflict:
+                replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
+            default:
+                replyError(domain: "HTTP", code: 502, "the checkpoint cannot be written", to: message)
+            }
+        }
+    }
+
+    /// The local document that keeps a peer's checkpoint, or `nil` after answering that the name is not legal.
+    private func checkpointName(_ message: BLIPMessage) -> String? {
+        guard let client = message.properties["client"], !client.isEmpty,
+            client.utf8.count <= configuration.limits.checkpointNameBytesMax,
+            client.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        else {
+            replyError(
+                domain: "HTTP", code: 400,
+                "client must name a checkpoint in at most \(configuration.limits.checkpointNameBytesMax) bytes",
+                to: message)
+            return nil
+        }
+        return "checkpoint/" + client
+    }
+}
