@@ -88,6 +88,67 @@ struct AttachmentRefusalTests {
         #expect(try database.digestDocuments() == 0)
     }
 
+    @Test("an attachment that goes between the look-up and the storing is fetched")
+    func goesBeforeStoring() throws {
+        let database = try SessionPair.database()
+        let pair = try SessionPair(databases: [database, SessionPair.database()])
+        let revision = try pair.put(0, "old", "{}", files: ["a": Array("hello".utf8)])
+        let stranger = try Stranger(database)
+        stranger.answer = { _ in ([:], Array("hello".utf8)) }
+        var isGone = false
+        stranger.store = { request in
+            if case .insert = request, !isGone {
+                isGone = true
+                #expect(stranger.requests.isEmpty)
+                try pair.put(0, "old", "{}", parent: revision)
+                try database.doHousekeeping()
+            }
+            return nil
+        }
+        sendRevision(stranger, "new", body(), tag: 1)
+        try stranger.run()
+        #expect(isGone)
+        #expect(stranger.requests.map { $0.properties["Profile"] } == ["getAttachment"])
+        #expect(stranger.replies[1]?.kind == .response)
+        #expect(try pair.file(0, "new", "a") == Array("hello".utf8))
+        #expect(try database.findFaults() == [])
+    }
+
+    @Test(
+        "a disk that is full while an attachment comes ends the link, so that the peer comes again",
+        arguments: [true, false])
+    func fullDisk(atTheEnd: Bool) throws {
+        let stranger = try Stranger(try SessionPair.database())
+        stranger.answer = { _ in ([:], Array("hello".utf8)) }
+        stranger.store = { request in
+            switch request {
+            case .appendBlob where !atTheEnd, .finishBlob where atTheEnd:
+                .failed(KithError(.diskFull, "no space is left"))
+            default: nil
+            }
+        }
+        sendRevision(stranger, "waits", body(), tag: 1)
+        try stranger.run()
+        #expect(stranger.session.ended?.closeCode == 4001)
+        #expect(stranger.replies[1] == nil)
+        #expect(stranger.session.takeRefusals().isEmpty)
+    }
+
+    @Test("a damaged attachment is the affair of its documents, a disk that cannot be read ends the link")
+    func cannotBeRead() throws {
+        for code in [ErrorCode.damaged, .inputOutput] {
+            let stranger = try inFlight()
+            stranger.store = { request in
+                guard case .readBlobPiece = request else { return nil }
+                return .failed(KithError(code, "it cannot be read"))
+            }
+            stranger.send(["Profile": "getAttachment", "digest": Self.digest, "docID": "doc"], tag: 4)
+            try stranger.run()
+            #expect(stranger.replies[4]?.error?.code == (code == .damaged ? 500 : nil))
+            #expect((stranger.session.ended != nil) == (code == .inputOutput))
+        }
+    }
+
     @Test("a peer that is busy ends the link, so that nothing is passed over")
     func busy() throws {
         let stranger = try Stranger(try SessionPair.database())

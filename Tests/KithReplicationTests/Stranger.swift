@@ -7,6 +7,7 @@ import KithWire
 final class Stranger {
     let database: Database
     let session: ReplicationSession
+    private let executor: StoreExecutor
     private let blip = BLIPConnection()
     /// The answers to its requests, in the order in which they came, by tag.
     private(set) var replies: [UInt64: BLIPMessage] = [:]
@@ -14,10 +15,13 @@ final class Stranger {
     private(set) var requests: [BLIPMessage] = []
     /// Answers the session's requests; `nil` leaves one unanswered.
     var answer: (BLIPMessage) -> (properties: [String: String], body: [UInt8])? = { _ in ([:], []) }
+    /// What the store does instead of what it is asked, or before it; `nil` lets it do as it is asked.
+    var store: (StoreRequest) throws -> StoreResult? = { _ in nil }
     private let now = ReplicationInstant(monotonicSeconds: 1, wallSeconds: 1_800_000_000)
 
     init(_ database: Database, peerIsKith: Bool = false) throws {
         self.database = database
+        executor = StoreExecutor(database: database)
         session = ReplicationSession(
             ReplicationConfiguration(
                 role: .passive, checkpointName: "cp", progressName: "progress/stranger", peerIsKith: peerIsKith))
@@ -45,8 +49,8 @@ final class Stranger {
             }
             for pending in session.takeStoreRequests() {
                 moved = true
-                session.complete(
-                    pending.token, StoreExecutor(database: database).performNow(pending.request), now: now)
+                let result = try store(pending.request) ?? executor.performNow(pending.request)
+                session.complete(pending.token, result, now: now)
             }
             while session.appendNextFrame(to: &frame) {
                 moved = true

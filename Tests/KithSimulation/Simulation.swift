@@ -9,7 +9,7 @@ import KithStore
 /// healed, and after a while every node must have the same documents, revisions and winners, nothing that was
 /// acknowledged may be missing, every session must be idle and silent.
 public final class Simulation {
-    private enum Event {
+    enum Event {
         case write(node: Int)
         case deliver(link: Int, end: Int, frame: [UInt8])
         case performStore(link: Int, end: Int, incarnation: Int, ReplicationSession.PendingRequest)
@@ -26,7 +26,7 @@ public final class Simulation {
         case freeDisk(node: Int)
     }
 
-    private struct Pair {
+    struct Pair {
         let active: Int
         let passive: Int
         var isCut = false
@@ -34,23 +34,23 @@ public final class Simulation {
         var isDialling = false
     }
 
-    private let configuration: SimulationConfiguration
-    private let keepsLog: Bool
-    private var random: SeededGenerator
-    private var queue = EventQueue<Event>()
-    private var seconds = 0.0
-    private var nodes: [SimulatedNode] = []
-    private var pairs: [Pair] = []
-    private var links: [SimulatedLink] = []
-    private var acknowledged: [RevisionName] = []
-    private var report: SimulationReport
-    private var sabotageLeft = 1
-    private let files: SimulatedFiles
-    private let clock = SimulatedClock()
+    let configuration: SimulationConfiguration
+    let keepsLog: Bool
+    var random: SeededGenerator
+    var queue = EventQueue<Event>()
+    var seconds = 0.0
+    var nodes: [SimulatedNode] = []
+    var pairs: [Pair] = []
+    var links: [SimulatedLink] = []
+    var acknowledged: [RevisionName] = []
+    var report: SimulationReport
+    var sabotageLeft = 1
+    let files: SimulatedFiles
+    let clock = SimulatedClock()
     /// Sessions of nodes that crashed: were they let go of, they would clean up in the store, which a crash does not.
-    private var crashed: [ReplicationSession] = []
+    var crashed: [ReplicationSession] = []
     /// And what those had left to the next ones.
-    private var crashedExecutors: [StoreExecutor] = []
+    var crashedExecutors: [StoreExecutor] = []
 
     /// Prepares a run.
     public init(_ configuration: SimulationConfiguration, keepsLog: Bool = false) throws {
@@ -368,64 +368,5 @@ public final class Simulation {
         queue.add(
             .completeStore(link: link.id, end: end, incarnation: incarnation, token: pending.token, result),
             at: seconds + random.seconds(0...configuration.storeSecondsMax))
-    }
-
-    // MARK: The properties
-
-    private func check() throws {
-        report.seconds = seconds
-        let digests = try nodes.map { node in try node.database.read { try $0.digest() } }
-        for (node, digest) in zip(nodes, digests).dropFirst() where digest != digests[0] {
-            report.failures.append("node \(node.index) differs from node 0")
-        }
-        report.conflicts = digests[0].conflicts
-        // Behind every lease.
-        clock.milliseconds += 1_000_000_000
-        let ids = try Set(acknowledged.map(\.id.text)).sorted().map { try DocumentID($0) }
-        for node in nodes {
-            for fault in try files.faults(of: ids, on: node.database) {
-                report.failures.append("node \(node.index): \(fault)")
-            }
-        }
-        report.attachments = try nodes[0].database.read { snapshot in
-            try ids.reduce(0) { $0 + (try snapshot.document($1)?.attachments.count ?? 0) }
-        }
-        for node in nodes {
-            let lookups = try node.database.read { snapshot in
-                try snapshot.lookup(acknowledged.map { ($0.id, $0.revision) })
-            }
-            for (name, lookup) in zip(acknowledged, lookups) {
-                if case .missing = lookup {
-                    report.failures.append(
-                        "node \(node.index) lacks \(name.id) \(name.revision), which was acknowledged")
-                }
-            }
-        }
-        for (index, pair) in pairs.enumerated() {
-            guard let id = pair.link else {
-                report.failures.append("pair \(index) has no link")
-                continue
-            }
-            for end in 0..<2 {
-                guard let session = links[id].ends[end].session else {
-                    report.failures.append("node \(links[id].ends[end].node) has lost link \(id)")
-                    continue
-                }
-                let status = session.status
-                if status.state != .idle || status.toSend != 0 || status.toReceive != 0 {
-                    report.failures.append(
-                        "node \(links[id].ends[end].node) is \(status.state) on link \(id): to send \(status.toSend.map(String.init) ?? "unknown"), to receive \(status.toReceive.map(String.init) ?? "unknown")"
-                    )
-                }
-                if status.refusals > 0 { report.failures.append("link \(id) refused \(status.refusals) documents") }
-            }
-        }
-        if !queue.isEmpty {
-            report.failures.append("the mesh is not silent \(configuration.settleSeconds) s after the last fault")
-        }
-        // Each acknowledged write crosses each pair once as an announcement, an answer, a revision in a few frames and
-        // its answer; each link has a set-up and checkpoints. Far above that, messages feed on each other.
-        let bound = 400 * links.count + 120 * pairs.count * (report.acknowledged + 1)
-        if report.frames > bound { report.failures.append("\(report.frames) frames, more than \(bound)") }
     }
 }

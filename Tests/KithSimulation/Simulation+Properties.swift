@@ -1,0 +1,64 @@
+import KithDocuments
+import KithReplication
+import KithStore
+
+// What must hold at the end.
+
+extension Simulation {
+    func check() throws {
+        report.seconds = seconds
+        let digests = try nodes.map { node in try node.database.read { try $0.digest() } }
+        for (node, digest) in zip(nodes, digests).dropFirst() where digest != digests[0] {
+            report.failures.append("node \(node.index) differs from node 0")
+        }
+        report.conflicts = digests[0].conflicts
+        // Behind every lease.
+        clock.milliseconds += 1_000_000_000
+        let ids = try Set(acknowledged.map(\.id.text)).sorted().map { try DocumentID($0) }
+        for node in nodes {
+            for fault in try files.faults(of: ids, on: node.database) {
+                report.failures.append("node \(node.index): \(fault)")
+            }
+        }
+        report.attachments = try nodes[0].database.read { snapshot in
+            try ids.reduce(0) { $0 + (try snapshot.document($1)?.attachments.count ?? 0) }
+        }
+        for node in nodes {
+            let lookups = try node.database.read { snapshot in
+                try snapshot.lookup(acknowledged.map { ($0.id, $0.revision) })
+            }
+            for (name, lookup) in zip(acknowledged, lookups) {
+                if case .missing = lookup {
+                    report.failures.append(
+                        "node \(node.index) lacks \(name.id) \(name.revision), which was acknowledged")
+                }
+            }
+        }
+        for (index, pair) in pairs.enumerated() {
+            guard let id = pair.link else {
+                report.failures.append("pair \(index) has no link")
+                continue
+            }
+            for end in 0..<2 {
+                guard let session = links[id].ends[end].session else {
+                    report.failures.append("node \(links[id].ends[end].node) has lost link \(id)")
+                    continue
+                }
+                let status = session.status
+                if status.state != .idle || status.toSend != 0 || status.toReceive != 0 {
+                    report.failures.append(
+                        "node \(links[id].ends[end].node) is \(status.state) on link \(id): to send \(status.toSend.map(String.init) ?? "unknown"), to receive \(status.toReceive.map(String.init) ?? "unknown")"
+                    )
+                }
+                if status.refusals > 0 { report.failures.append("link \(id) refused \(status.refusals) documents") }
+            }
+        }
+        if !queue.isEmpty {
+            report.failures.append("the mesh is not silent \(configuration.settleSeconds) s after the last fault")
+        }
+        // Each acknowledged write crosses each pair once as an announcement, an answer, a revision in a few frames and
+        // its answer; each link has a set-up and checkpoints. Far above that, messages feed on each other.
+        let bound = 400 * links.count + 120 * pairs.count * (report.acknowledged + 1)
+        if report.frames > bound { report.failures.append("\(report.frames) frames, more than \(bound)") }
+    }
+}
