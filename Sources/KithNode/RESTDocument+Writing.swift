@@ -10,7 +10,9 @@ extension RESTDocument {
     /// - Throws: as `WriteTransaction.put`; `.attachmentMissing` for a stub whose bytes are not stored; `.notImplemented`
     ///   for attachments that were to follow as parts of their own.
     func put(_ id: DocumentID, parent: RevisionID?, in transaction: WriteTransaction) throws -> RevisionID {
-        let attachments = try storedAttachments(id, parent: parent, in: transaction)
+        let before = try parent ?? transaction.document(id)?.revision
+        let attachments = try storedAttachments(
+            id, parent: parent, generation: (before?.generation ?? 0) + 1, in: transaction)
         let written = try transaction.put(
             id, body: body, parent: parent, isDeleted: isDeleted, attachments: attachments)
         try setExpiry(id, in: transaction)
@@ -22,7 +24,8 @@ extension RESTDocument {
     /// - Throws: as `WriteTransaction.insert` and `put`; `.badDocument` without a revision.
     func insert(_ id: DocumentID, in transaction: WriteTransaction) throws -> RevisionID {
         guard let revision else { throw KithError(.badDocument, "a document that keeps its revision needs _rev") }
-        let attachments = try storedAttachments(id, parent: history.first, in: transaction)
+        let attachments = try storedAttachments(
+            id, parent: history.first, generation: revision.generation, in: transaction)
         _ = try transaction.insert(
             IncomingRevision(
                 id: id, revision: revision, history: history, isDeleted: isDeleted, body: body, attachments: attachments
@@ -32,18 +35,24 @@ extension RESTDocument {
     }
 
     /// Stores bytes that came within the document, and finds those that it refers to.
+    ///
+    /// - Parameters:
+    ///   - id: the document.
+    ///   - parent: the revision in which stubs are looked up by their names.
+    ///   - generation: of the revision that is written: no attachment is younger.
+    ///   - transaction: where it is written.
     func storedAttachments(
-        _ id: DocumentID, parent: RevisionID?, in transaction: WriteTransaction
+        _ id: DocumentID, parent: RevisionID?, generation: UInt64, in transaction: WriteTransaction
     ) throws -> AttachmentList {
         guard !attachments.isEmpty else { return AttachmentList() }
         let before = try parent.flatMap { try transaction.document(id, revision: $0) }?.attachments ?? AttachmentList()
-        let generation = (parent?.generation ?? 0) + 1
         return try AttachmentList(
-            attachments.map { incoming in
+            attachments.map { incoming -> DocumentAttachment in
+                let attachment: DocumentAttachment
                 switch incoming.content {
                 case .inline(let bytes):
                     let blob = try transaction.addBlob(bytes)
-                    return try incoming.resolved(digest: blob.digest, length: blob.length, revpos: generation)
+                    attachment = try incoming.resolved(digest: blob.digest, length: blob.length, revpos: generation)
                 case .stub:
                     let known = before[incoming.name]
                     guard let digest = incoming.digest ?? known?.digest, let blob = try transaction.blob(digest) else {
@@ -52,7 +61,7 @@ extension RESTDocument {
                             "Attachment \(incoming.name) of document \(id) is a stub, and its bytes are not stored",
                             remedy: "Send them as data, or name the revision that has the attachment")
                     }
-                    return try incoming.resolved(
+                    attachment = try incoming.resolved(
                         digest: digest, length: blob.length, revpos: known?.revpos ?? generation,
                         contentType: known?.contentType)
                 case .follows:
@@ -60,6 +69,10 @@ extension RESTDocument {
                         .notImplemented, "attachments that follow the document are not taken yet",
                         remedy: "Send them within it, as data in base64")
                 }
+                guard let told = attachment.revpos, told > generation else { return attachment }
+                return try DocumentAttachment(
+                    name: attachment.name, digest: attachment.digest, length: attachment.length,
+                    contentType: attachment.contentType, revpos: generation, encoding: attachment.encoding)
             })
     }
 

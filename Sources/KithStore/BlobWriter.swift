@@ -30,6 +30,9 @@ public final class BlobWriter: Sendable {
     private let expectedLength: UInt64?
 
     init(_ database: Database, digest: AttachmentDigest?, length: UInt64?) throws(KithError) {
+        guard length ?? 0 <= DocumentLimits.attachmentsBytesMax else {
+            throw KithError(.tooLarge, "A blob of \(length ?? 0) bytes is larger than one may be")
+        }
         self.database = database
         hasher = try RunningDigest()
         expectedDigest = digest

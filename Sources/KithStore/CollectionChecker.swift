@@ -98,7 +98,9 @@ final class CollectionChecker {
         if winner.revision != document.winner.revision {
             fault("its winner is \(winner.revision), not the one told", id)
         }
-        if document.isSingle != (tree.count == 1) { fault("its revision tree is not in its short form", id) }
+        if document.isSingle != (tree.count == 1 && tree.prunedCount == 0) {
+            fault("its revision tree is not in its short form", id)
+        }
         var expected = DocumentFlags(leaves)
         let entries = tree.entries
         if tree.hasOldBodies { expected.insert(.hasOldBodies) }

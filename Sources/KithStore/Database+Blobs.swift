@@ -33,4 +33,25 @@ extension Database {
 
     /// Until when a blob stays that nothing refers to.
     func blobLease() -> Int64 { clock() + StoreLimits.blobLeaseMilliseconds }
+
+    /// Stores a blob as one that is streamed in is stored, on the calling thread: for tests that play everything on one.
+    package func streamBlobHere(_ bytes: [UInt8]) throws -> Blob {
+        let size = StoreLimits.blobPieceBytes
+        let lease = blobLease()
+        var number: Int?
+        var stored = 0
+        while bytes.count - stored > size {
+            let (before, piece, position) = (number, bytes[stored..<stored + size], stored)
+            number = try writeBlocking {
+                try $0.extendBlob(before, by: [piece], after: position, leasedUntil: lease)
+            }
+            stored += size
+        }
+        let digest = try AttachmentDigest(bytes: MessageDigest(.sha1).hash(bytes))
+        let (before, rest, position) = (number, bytes[stored...], stored)
+        try writeBlocking {
+            try $0.finishBlob(before, lastPieces: [rest], after: position, digest: digest, leasedUntil: lease)
+        }
+        return Blob(digest: digest, length: UInt64(bytes.count))
+    }
 }

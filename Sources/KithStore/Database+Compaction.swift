@@ -21,4 +21,10 @@ extension Database {
             return try compactor.run()
         }
     }
+
+    /// Compacts on the calling thread: for tests that play everything on one.
+    package func compactHere() throws -> CompactionResult {
+        var compactor = Compactor(self, StopSignal()) { _ in }
+        return try compactor.run()
+    }
 }

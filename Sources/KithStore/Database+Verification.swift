@@ -40,3 +40,8 @@ extension Database {
         }
     }
 }
+
+extension WriteTransaction {
+    /// One step of the removal of unused blobs: for tests.
+    package func removeUnusedBlobsHere(now: Int64) throws -> Int64? { try removeUnusedBlobs(now: now) }
+}

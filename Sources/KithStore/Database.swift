@@ -75,6 +75,7 @@ public final class Database: Sendable {
             connection.setKeepsLog(false)
             try connection.configure(.writer)
             try connection.checkCanWrite()
+            try connection.requireLog()
             try DatabaseFile.migrate(connection, from: version)
         }
         if !options.isDurable { try connection.execute("PRAGMA synchronous = OFF") }
@@ -102,22 +103,17 @@ public final class Database: Sendable {
             readersMax: options.readers)
         maintenance = Maintenance(databaseName: databaseName, mode: options.writer)
         clock = options.clock
-        try resumeHousekeeping()
+        resumeHousekeeping()
     }
 
     /// Has done what became due while nobody had the file open, and notes what will be.
-    private func resumeHousekeeping() throws(KithError) {
+    private func resumeHousekeeping() {
         do {
-            let isNeeded = try connection.use { connection in
-                let snapshot = Snapshot(connection)
-                defer { snapshot.end() }
-                let hasUnusedBlobs = try connection.number("SELECT EXISTS (SELECT 1 FROM blob WHERE uses = 0)") != 0
-                return try hasUnusedBlobs
-                    || snapshot.collections().contains { try snapshot.collection($0).nextExpiry() != nil }
-            }
-            if isNeeded { writer.submit(writer.housekeepingJob()) }
+            let next = try connection.use { try $0.nextHousekeeping() }
+            if next != nil { writer.submit(writer.housekeepingJob()) }
         } catch {
-            throw error as? KithError ?? KithError(.internal, "\(error)")
+            // A damaged index must not keep anybody from reading the rest; the job tries again, and a check names it.
+            writer.submit(writer.housekeepingJob())
         }
     }
 

@@ -27,8 +27,9 @@ extension DatabaseFile {
         try connection.execute(StoreSchema.tables(ofCollection: StoreSchema.defaultCollection))
         try connection.execute(
             """
-            INSERT INTO meta (public_id, private_id, last_collection, revisions_limit, keeps_old_bodies)
-                SELECT public_id, private_id, 1, \(StoreLimits.revisionsLimitDefault), 0 FROM old_meta;
+            INSERT INTO meta (
+                    public_id, private_id, last_collection, dropped_sequence, revisions_limit, keeps_old_bodies)
+                SELECT public_id, private_id, 1, 0, \(StoreLimits.revisionsLimitDefault), 0 FROM old_meta;
             INSERT INTO collection (number, name, last_sequence, live, deleted, conflicts)
                 SELECT 1, '\(CollectionName.default)', last_sequence, live, deleted, conflicts FROM old_meta;
             INSERT INTO document_1 (sequence, id, revision, flags, tree, body)

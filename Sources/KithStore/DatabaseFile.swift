@@ -134,8 +134,9 @@ enum DatabaseFile {
         let (publicID, privateID) = (try randomID(), try randomID())
         try connection.execute(
             """
-            INSERT INTO meta (public_id, private_id, last_collection, revisions_limit, keeps_old_bodies)
-            VALUES ('\(publicID)', '\(privateID)', 1, \(StoreLimits.revisionsLimitDefault), 0);
+            INSERT INTO meta (
+                    public_id, private_id, last_collection, dropped_sequence, revisions_limit, keeps_old_bodies)
+            VALUES ('\(publicID)', '\(privateID)', 1, 0, \(StoreLimits.revisionsLimitDefault), 0);
             INSERT INTO collection (number, name, last_sequence, live, deleted, conflicts)
             VALUES (\(StoreSchema.defaultCollection), '\(CollectionName.default)', 0, 0, 0, 0);
             """)

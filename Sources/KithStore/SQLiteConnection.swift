@@ -106,6 +106,17 @@ final class SQLiteConnection: @unchecked Sendable {
         try execute("ROLLBACK")
     }
 
+    /// Has the file use a write-ahead log, which everything here relies on: a backup was put in place without one.
+    func requireLog() throws(KithError) {
+        if try texts("PRAGMA journal_mode").first == "wal" { return }
+        guard try texts("PRAGMA journal_mode = WAL").first == "wal" else {
+            throw KithError(
+                .inputOutput,
+                "Database \(databaseName) cannot use a write-ahead log: another program has the file open",
+                remedy: "Close the other program, or put the file on another file system")
+        }
+    }
+
     /// Whether closing this connection as the last one leaves the write-ahead log as it is.
     func setKeepsLog(_ isOn: Bool) {
         guard let handle else { return }

@@ -27,7 +27,9 @@ extension Snapshot {
         let size = UInt64(StoreLimits.blobPieceBytes)
         let (first, last) = (Int(range.lowerBound / size), Int((range.upperBound - 1) / size))
         var expected = first
-        try connection.with(.pieces) { statement in
+        // A statement of its own, so that the closure may read another blob.
+        let pieces = try PreparedQuery(StoreQuery.pieces.sql(collection: number), on: connection)
+        try pieces.use { statement in
             statement.bind(BlobPlace.place(blob: number, piece: first), at: 1)
             statement.bind(BlobPlace.place(blob: number, piece: last), at: 2)
             statement.bind(last - first + 1, at: 3)

@@ -24,12 +24,11 @@ extension Snapshot {
                     try hasher.add(byte: leaf.isDeleted ? 1 : 0)
                     if index == 0 {
                         try hasher.addCounted(statement.unownedBytes(4))
-                        try hasher.addCounted(statement.unownedBytes(5))
+                        try hasher.addCounted(attachments: statement.attachments(5))
                     } else {
                         let stored = try leafBody(statement.documentID(0), leaf.revision, connection)
                         try stored.body.withUnsafeBytes { try hasher.addCounted($0) }
-                        let attachments = stored.attachments.isEmpty ? [] : stored.attachments.canonicalBytes()
-                        try attachments.withUnsafeBytes { try hasher.addCounted($0) }
+                        try hasher.addCounted(attachments: stored.attachments)
                     }
                 }
                 if row.winner.isDeleted { deleted += 1 } else { live += 1 }
@@ -48,6 +47,11 @@ extension MessageDigest {
     fileprivate func addCounted(_ bytes: UnsafeRawBufferPointer) throws(KithError) {
         try add(UInt32(bytes.count))
         try add(bytes)
+    }
+
+    /// Adds of attachments what makes a revision, which is the same on every node.
+    fileprivate func addCounted(attachments: AttachmentList) throws {
+        try RevisionDigest.suffix(attachments: attachments).withUnsafeBytes { try addCounted($0) }
     }
 
     fileprivate func add(byte: UInt8) throws {

@@ -52,6 +52,8 @@ public enum StoreLimits {
     static let lockRetryMicroseconds: UInt32 = 1_000
     /// How long the writer waits at most before it looks at the clock again, when documents are to expire.
     static let clockLookMillisecondsMax: Int64 = 60_000
+    /// How long housekeeping that is due waits at most while bodies wait.
+    static let housekeepingDelayMillisecondsMax: Int64 = 1_000
     /// When housekeeping that failed, for want of space most likely, is tried again.
     static let housekeepingRetryMilliseconds: Int64 = 60_000
     /// Documents that one transaction lets expire at most, so that other writes do not wait long.

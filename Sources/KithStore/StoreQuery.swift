@@ -37,7 +37,7 @@ enum StoreQuery: Int, CaseIterable {
         case .settings: "SELECT revisions_limit, keeps_old_bodies FROM meta"
         case .collectionNumber: "SELECT number FROM collection WHERE name = ?1"
         case .insertCollection:
-            "INSERT INTO collection (number, name, last_sequence, live, deleted, conflicts) VALUES (?1, ?2, 0, 0, 0, 0)"
+            "INSERT INTO collection (number, name, last_sequence, live, deleted, conflicts) VALUES (?1, ?2, ?3, 0, 0, 0)"
 
         case .places: "SELECT number, name, last_sequence FROM collection"
         case .dataVersion: "PRAGMA data_version"
@@ -59,7 +59,7 @@ enum StoreQuery: Int, CaseIterable {
                 attachments = CASE WHEN ?6 IS NULL THEN attachments ELSE ?7 END
             WHERE sequence = ?2
             """
-        case .updateTree: "UPDATE \(document) SET tree = ?2 WHERE sequence = ?1"
+        case .updateTree: "UPDATE \(document) SET tree = ?2, flags = ?3 WHERE sequence = ?1"
         case .keepWinnerAsLeaf:
             """
             INSERT INTO \(leaf) (id, revision, attachments, body)
@@ -100,16 +100,19 @@ enum StoreQuery: Int, CaseIterable {
             "DELETE FROM blob_use WHERE collection = \(collection) AND id = ?1 AND revision = ?2"
         case .discountAllBlobUses:
             """
-            UPDATE blob SET uses = uses -
-                (SELECT count(*) FROM blob_use WHERE collection = \(collection) AND id = ?1 AND blob = blob.number)
-            WHERE number IN (SELECT blob FROM blob_use WHERE collection = \(collection) AND id = ?1)
+            UPDATE blob SET uses = uses - gone.number_of_uses FROM
+                (SELECT blob, count(*) AS number_of_uses FROM blob_use WHERE collection = \(collection) AND id = ?1
+                GROUP BY blob)
+                AS gone
+            WHERE number = gone.blob
             """
         case .deleteAllBlobUses: "DELETE FROM blob_use WHERE collection = \(collection) AND id = ?1"
         case .hasBlobUses: "SELECT EXISTS (SELECT 1 FROM blob_use WHERE collection = \(collection) AND id = ?1)"
 
         case .unusedBlob: "SELECT number FROM blob WHERE uses = 0 AND leased_until <= ?1 LIMIT 1"
         case .nextUnusedBlob: "SELECT min(leased_until) FROM blob WHERE uses = 0"
-        case .hideBlob: "UPDATE blob SET digest = NULL WHERE number = ?1"
+        // Without length, too, so that nobody who was adding to it goes on.
+        case .hideBlob: "UPDATE blob SET digest = NULL, length = 0 WHERE number = ?1"
         case .deletePieces:
             """
             DELETE FROM blob_piece WHERE place IN

@@ -14,6 +14,7 @@ enum StoreSchema {
             public_id TEXT NOT NULL,
             private_id TEXT NOT NULL,
             last_collection INTEGER NOT NULL,
+            dropped_sequence INTEGER NOT NULL,
             revisions_limit INTEGER NOT NULL,
             keeps_old_bodies INTEGER NOT NULL
         ) STRICT;

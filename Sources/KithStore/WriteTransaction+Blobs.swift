@@ -199,34 +199,46 @@ extension WriteTransaction {
     ///
     /// - Returns: when there is more to remove, `now` if at once; nil when nothing is known of.
     func removeUnusedBlobs(now: Int64) throws -> Int64? {
-        let unused: Int? = try connection.with(.unusedBlob) { statement in
+        var room = StoreLimits.blobPiecesRemovedPerCommitMax
+        while room > 0, let unused = try unusedBlob(now: now) { room -= try removePieces(of: unused, limit: room) }
+        let next: Int64? = try connection.with(.nextUnusedBlob) { statement in
+            try statement.step() && !statement.isNull(0) ? Int64(statement.int(0)) : nil
+        }
+        return next.map { max($0, now) }
+    }
+
+    private func unusedBlob(now: Int64) throws -> Int? {
+        try connection.with(.unusedBlob) { statement in
             statement.bind(Int(now), at: 1)
             return try statement.step() ? statement.int(0) : nil
         }
-        guard let unused else {
-            return try connection.with(.nextUnusedBlob) { statement in
-                try statement.step() && !statement.isNull(0) ? Int64(statement.int(0)) : nil
-            }
-        }
+    }
+
+    /// Removes pieces of a blob, and the blob with the last of them.
+    ///
+    /// - Returns: how much of the limit is used up, at least 1.
+    private func removePieces(of blob: Int, limit: Int) throws -> Int {
         try storing { connection in
             // In the same transaction as the first pieces go, so that nobody finds half of it by its digest.
             try connection.with(.hideBlob) { statement in
-                statement.bind(unused, at: 1)
+                statement.bind(blob, at: 1)
                 try statement.run()
             }
             try connection.with(.deletePieces) { statement in
-                statement.bind(BlobPlace.place(blob: unused, piece: 0), at: 1)
-                statement.bind(BlobPlace.last(blob: unused), at: 2)
-                statement.bind(StoreLimits.blobPiecesRemovedPerCommitMax, at: 3)
+                statement.bind(BlobPlace.place(blob: blob, piece: 0), at: 1)
+                statement.bind(BlobPlace.last(blob: blob), at: 2)
+                statement.bind(limit, at: 3)
                 try statement.run()
             }
-            guard connection.changedRowCount < StoreLimits.blobPiecesRemovedPerCommitMax else { return }
-            try connection.with(.deleteBlob) { statement in
-                statement.bind(unused, at: 1)
-                try statement.run()
+            let removed = connection.changedRowCount
+            if removed < limit {
+                try connection.with(.deleteBlob) { statement in
+                    statement.bind(blob, at: 1)
+                    try statement.run()
+                }
             }
+            return max(removed, 1)
         }
-        return now
     }
 }
 

@@ -16,10 +16,13 @@ extension WriteTransaction {
             // Numbers are not given again, so that nothing that was kept for a dropped collection fits another one.
             try connection.execute("UPDATE meta SET last_collection = last_collection + 1")
             let number = try connection.number("SELECT last_collection FROM meta")
+            // Beyond those of any dropped collection, which may have had this name: whoever has seen them misses nothing.
+            let last = try connection.number("SELECT dropped_sequence FROM meta")
             try connection.execute(StoreSchema.tables(ofCollection: number))
             try connection.with(.insertCollection) { statement in
                 statement.bind(number, at: 1)
                 statement.bind(copying: name.text, at: 2)
+                statement.bind(last, at: 3)
                 try statement.run()
             }
         }
@@ -35,13 +38,17 @@ extension WriteTransaction {
                 remedy: "Purge its documents, or drop the database")
         }
         guard let number = try collectionNumber(name) else { return }
+        // Those who wait for a change are told of one, and find that the collection is gone.
+        let last = try collection(name).takeSequenceForDropping()
         try storing { connection in
             connection.finalizeStatements(ofCollection: number)
             try connection.execute(
                 """
-                UPDATE blob SET uses = uses -
-                    (SELECT count(*) FROM blob_use WHERE collection = \(number) AND blob = blob.number)
-                    WHERE number IN (SELECT blob FROM blob_use WHERE collection = \(number));
+                UPDATE meta SET dropped_sequence = max(dropped_sequence, \(last));
+                UPDATE blob SET uses = uses - gone.number_of_uses FROM
+                    (SELECT blob, count(*) AS number_of_uses FROM blob_use WHERE collection = \(number)
+                        GROUP BY blob) AS gone
+                    WHERE number = gone.blob;
                 DELETE FROM blob_use WHERE collection = \(number);
                 DELETE FROM collection WHERE number = \(number);
                 """)

@@ -50,6 +50,23 @@ extension WriteTransaction {
     }
 }
 
+extension SQLiteConnection {
+    /// When something is due that nobody asks for, in milliseconds since 1970; nil when nothing is known of.
+    func nextHousekeeping() throws -> Int64? {
+        try run(.begin)
+        defer { try? run(.commit) }
+        let snapshot = Snapshot(self)
+        defer { snapshot.end() }
+        var next: Int64? = try with(.nextUnusedBlob) { statement in
+            try statement.step() && !statement.isNull(0) ? Int64(statement.int(0)) : nil
+        }
+        for name in try snapshot.collections() {
+            if let expiry = try snapshot.collection(name).nextExpiry() { next = min(next ?? .max, expiry) }
+        }
+        return next
+    }
+}
+
 extension Snapshot {
     /// When a document goes away by itself, in milliseconds since 1970; nil when it stays or is not there.
     public final func expiry(_ id: DocumentID) throws -> Int64? {

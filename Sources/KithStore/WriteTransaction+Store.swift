@@ -83,10 +83,16 @@ extension WriteTransaction {
         try storing { connection in
             var tree = tree
             let dropped = try prune(&tree, id, hasOldBodies: row.flags.contains(.hasOldBodies), connection)
-            if row.flags.contains(.hasAttachments) { for revision in dropped { try releaseBlobs(id, revision) } }
+            var flags = row.flags
+            if flags.contains(.hasAttachments) {
+                for revision in dropped { try releaseBlobs(id, revision) }
+                if try !usesBlobs(id) { flags.remove(.hasAttachments) }
+            }
+            if !tree.hasOldBodies { flags.remove(.hasOldBodies) }
             try connection.with(.updateTree, in: number) { statement in
                 statement.bind(row.sequence, at: 1)
                 if let encoded = Self.encode(tree) { statement.bind(copyingBlob: encoded, at: 2) }
+                statement.bind(flags.rawValue, at: 3)
                 try statement.run()
             }
         }

@@ -150,7 +150,8 @@ public final class WriteTransaction: Snapshot {
         var changed: [CollectionName: UInt64] = [:]
         for view in [self] + views.values where view.changeCount > 0 {
             try view.writeCounters(connection)
-            changed[view.collectionName] = view.current.lastSequence
+            // A collection may have been dropped and made again here: then there are two of the name.
+            changed[view.collectionName] = max(changed[view.collectionName] ?? 0, view.current.lastSequence)
         }
         try connection.run(.commit)
         finish(connection)
@@ -219,10 +220,10 @@ public final class WriteTransaction: Snapshot {
         return current.lastSequence
     }
 
-    /// Raises the last sequence, so that none up to it is given.
-    func skipSequences(to sequence: UInt64) {
-        current.lastSequence = max(current.lastSequence, sequence)
+    /// Gives the last sequence of a collection that is dropped.
+    func takeSequenceForDropping() -> UInt64 {
         changeCount += 1
+        return takeSequence()
     }
 
     /// Counts a change of a document: nil stands for one that is not there.

@@ -124,15 +124,17 @@ final class Writer: Sendable {
                     state.mustLook = false
                     return .look
                 }
-                if let job = state.jobs.take() { return .run(job) }
-                if state.isClosing {
-                    state.isRunning = false
-                    state.runner = nil
-                    return .end
+                // What waits goes first, but not for ever: somebody may write without a pause.
+                let overdue = state.isClosing ? nil : state.housekeepingDue.map { clock() - $0 }
+                if let overdue, overdue >= (state.jobs.count > 0 ? StoreLimits.housekeepingDelayMillisecondsMax : 0) {
+                    state.housekeepingDue = nil
+                    return .run(housekeepingJob())
                 }
-                guard let due = state.housekeepingDue, due <= clock() else { return nil }
-                state.housekeepingDue = nil
-                return .run(housekeepingJob())
+                if let job = state.jobs.take() { return .run(job) }
+                guard state.isClosing else { return nil }
+                state.isRunning = false
+                state.runner = nil
+                return .end
             }
             switch next {
             case .run(let job): runBatch(job)
@@ -152,6 +154,8 @@ final class Writer: Sendable {
         // What cannot be read now will be at the next ring; a write meets the same fault and reports it.
         guard let places = try? connection.use({ try $0.placesAfterOthers() }) else { return }
         observers.notifyOfOthers(places)
+        // What another process has set to expire is this one's to remove as well: the other may be gone by then.
+        if let due = try? connection.use({ try $0.nextHousekeeping() }) { scheduleHousekeeping(at: due) }
     }
 
     /// Has housekeeping done at a time, or before; with `.caller` nobody does it unasked.
@@ -206,7 +210,7 @@ final class Writer: Sendable {
             first.fail(error)
             return
         }
-        if !batch.committed.isEmpty { bell?.ring() }
+        if !batch.committed.isEmpty || batch.hasSetTime { bell?.ring() }
         for (performed, error) in batch.results { performed.complete(error) }
         for job in batch.notRun { job.fail(batch.beginError ?? KithError.closed(databaseName)) }
         observers.notify(batch.committed)
@@ -219,6 +223,8 @@ final class Writer: Sendable {
         var beginError: (any Error)?
         /// The last sequences of the collections in which documents changed.
         var committed: [CollectionName: UInt64] = [:]
+        /// Whether something was given a time at which it is due.
+        var hasSetTime = false
     }
 
     private func fill(_ batch: inout Batch, from first: WriteJob, on connection: SQLiteConnection) {
@@ -278,7 +284,10 @@ final class Writer: Sendable {
         }
         do {
             batch.committed = try transaction.commit()
-            if let due = transaction.housekeepingDue { scheduleHousekeeping(at: due) }
+            if let due = transaction.housekeepingDue {
+                batch.hasSetTime = true
+                scheduleHousekeeping(at: due)
+            }
         } catch {
             transaction.roll(back: &batch.results, from: start, error)
         }

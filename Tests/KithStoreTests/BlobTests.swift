@@ -267,4 +267,60 @@ struct BlobTests {
                 _ = try database.blobPiece(AttachmentDigest(bytes: [UInt8](repeating: 9, count: 20)), at: 0, count: 1)
             } == .notFound)
     }
+
+    @Test("a blob whose removal has begun takes no further bytes, and does not come back in parts")
+    func removalUnderWay() async throws {
+        let clock = Shared<Int64>(0)
+        let database = try database(clock)
+        let bytes = noise(11_000_000)
+        let writer = try database.makeBlob()
+        try await writer.append(bytes)
+        clock.withLock { $0 = 3_600_001 }
+        // One step of the removal: what is left is more than a step takes.
+        _ = try database.writeBlocking { try $0.removeUnusedBlobsHere(now: 3_600_001) }
+        await #expect(throws: KithError.self) { _ = try await writer.finish() }
+        try database.doHousekeeping()
+        #expect(try database.blobTableCounts() == [0, 0])
+        let again = try await stream(bytes, by: 1_000_000, into: database)
+        #expect(try contents(database, again.digest) == bytes)
+    }
+
+    @Test("one blob can be read while another is")
+    func nestedReads() throws {
+        let database = try database()
+        let (one, two) = try database.writeBlocking { transaction in
+            let blobs = (try transaction.addBlob(Array("one".utf8)), try transaction.addBlob(Array("two".utf8)))
+            let list = try AttachmentList([attachment("1", blobs.0), attachment("2", blobs.1)])
+            try transaction.put(id("a"), body: self.empty, parent: nil, attachments: list)
+            return blobs
+        }
+        let found = Shared<[String]>([])
+        try database.read { snapshot in
+            try snapshot.readBlob(one.digest) { outer in
+                try snapshot.readBlob(two.digest) { inner in
+                    found.withLock { $0 += [text(Array(outer)), text(Array(inner))] }
+                    return true
+                }
+                return true
+            }
+        }
+        #expect(found.withLock { $0 } == ["one", "two"])
+    }
+
+    @Test("the digest of a database does not depend on when an attachment is said to have come")
+    func revpos() throws {
+        var digests: Set<String> = []
+        for revpos in [1, 2] as [UInt64] {
+            let database = try database()
+            try database.writeBlocking { transaction in
+                let blob = try transaction.addBlob([1])
+                let attachment = try DocumentAttachment(
+                    name: "a", digest: blob.digest, length: blob.length, contentType: nil, revpos: revpos)
+                try transaction.put(
+                    id("a"), body: self.empty, parent: nil, attachments: AttachmentList([attachment]))
+            }
+            digests.insert(try database.read { try $0.digest().hex })
+        }
+        #expect(digests.count == 1)
+    }
 }

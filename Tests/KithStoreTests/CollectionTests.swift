@@ -153,4 +153,23 @@ struct CollectionTests {
             try again.writeBlocking { try $0.setSettings(DatabaseSettings(revisionsLimit: 0)) }
         }
     }
+
+    @Test(
+        "a collection that is made anew goes on with the sequences of the dropped one, and its observers hear of the drop"
+    )
+    func sequencesAfterDrop() throws {
+        let database = try memoryDatabase()
+        let heard = Shared<[UInt64]>([])
+        let observation = database.observe(orders) { sequence in heard.withLock { $0.append(sequence) } }
+        try database.writeBlocking { [orders] in try $0.createCollection(orders) }
+        for name in ["a", "b"] { try put(database, orders, name) }
+        try database.writeBlocking { [orders] in try $0.dropCollection(orders) }
+        try database.writeBlocking { [orders] in try $0.createCollection(orders) }
+        try put(database, orders, "c")
+        #expect(heard.withLock { $0 } == [1, 2, 3, 4])
+        let changes = try database.read { try $0.collection(orders).changes(since: 2, limit: 9).map(\.id.text) }
+        #expect(changes == ["c"])
+        #expect(try database.findFaults() == [])
+        observation.cancel()
+    }
 }

@@ -139,6 +139,19 @@ final class FaultRun {
         try database.doHousekeeping()
     }
 
+    /// Streams a blob of several pieces in, and writes a document that uses it.
+    func stream(_ name: String) throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        let blob = try database.streamBlobHere(Array(repeating: UInt8(ascii: "f"), count: 300_000))
+        try write { [try Ledger.attach($0, name, blob)] }
+    }
+
+    /// Drops what is no longer needed, and gives the room back.
+    func compact() throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        _ = try database.compactHere()
+    }
+
     /// Moves the log into the file, by another connection, so that the database goes on with an emptied log.
     func checkpoint() {
         var handle: OpaquePointer?
@@ -185,8 +198,12 @@ extension Ledger {
 
     /// Writes a document with an attachment of its own: the check of the file finds the one without the other.
     static func attach(_ transaction: WriteTransaction, _ name: String) throws -> Write {
+        try attach(transaction, name, try transaction.addBlob(bytes(String(repeating: name, count: 1000))))
+    }
+
+    /// Writes a document whose attachment is stored already.
+    static func attach(_ transaction: WriteTransaction, _ name: String, _ blob: Blob) throws -> Write {
         let document = try id(name)
-        let blob = try transaction.addBlob(bytes(String(repeating: name, count: 1000)))
         let attachment = try DocumentAttachment(
             name: "text", digest: blob.digest, length: blob.length, contentType: "text/plain", revpos: 1)
         let (revision, sequence) = try transaction.put(

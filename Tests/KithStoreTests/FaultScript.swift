@@ -57,7 +57,16 @@ struct FaultScript: Sendable {
         { try $0.write { try Ledger.resolve($0, "a") } },
         { try $0.remove({ $0.collection == .default && $0.id.text == "b" }) { try $0.purge(id("b")) } },
         { try $0.expire("c") },
+        { try $0.compact() },
         { try $0.remove({ $0.collection != .default }) { try $0.dropCollection(CollectionName("notes")) } },
+    ])
+
+    /// A blob of several pieces is streamed in, used, and removed again; apart from the others, since it is many calls.
+    static let blobs = FaultScript(steps: [
+        { try $0.open() },
+        { try $0.stream("film") },
+        { try $0.write { [try Ledger.delete($0, "film")] } },
+        { try $0.compact() },
     ])
 
     /// A file of format 1 is opened, which brings it to the format of today.

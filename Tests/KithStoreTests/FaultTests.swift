@@ -19,6 +19,13 @@ struct FaultTests {
     }
 
     @Test(
+        "a blob is whole or not there, whatever fails while it comes, is used and goes",
+        arguments: [Fault.error(at: 0), .full(at: 0), .powerCut(at: 0)])
+    func blobs(_ fault: Fault) throws {
+        try Self.expectNoFaults(FaultScript.blobs, fault)
+    }
+
+    @Test(
         "a file of an older format is of the old or of the new one, whatever fails while it is brought to the new one",
         arguments: [Fault.error(at: 0), .errors(from: 0), .full(at: 0), .full(from: 0), .powerCut(at: 0)])
     func migration(_ fault: Fault) throws {

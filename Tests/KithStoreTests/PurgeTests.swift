@@ -216,4 +216,61 @@ struct PurgeTests {
         #expect(try database.writeBlocking { try $0.purge(id("a")) })
         #expect(try database.findFaults() == [])
     }
+
+    @Test("with a limit of one revision the file stays sound, and an ancestor told of later takes its body along")
+    func limitOfOne() throws {
+        let database = try memoryDatabase()
+        _ = try database.writeBlocking {
+            try $0.setSettings(DatabaseSettings(revisionsLimit: 3, keepsOldBodies: true))
+            try $0.insert(incoming("a", ["1-aa"]))
+            try $0.insert(incoming("a", ["2-bb", "1-aa"]))
+            try $0.setSettings(DatabaseSettings(revisionsLimit: 1))
+            return try $0.insert(incoming("a", ["2-bb", "1-cc"]))
+        }
+        #expect(try database.findFaults() == [])
+        for (revision, parent) in [("3-bb", "2-bb"), ("4-bb", "3-bb")] {
+            _ = try database.writeBlocking { try $0.insert(incoming("a", [revision, parent])) }
+            #expect(try database.findFaults() == [])
+        }
+    }
+
+    @Test("what another process has set to expire goes away here too")
+    func expirySetElsewhere() throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        _ = try database.writeBlocking { try $0.put(id("a"), body: bytes("{}"), parent: nil) }
+        let gone = Promise<UInt64>()
+        try database.writeBlocking { try $0.setLocalDocument("barrier", bytes("1")) }
+        let observation = database.observe { gone.set($0) }
+        let other = try fileDatabase(folder, create: false)
+        try other.writeBlocking { try $0.setExpiry(id("a"), at: DatabaseOptions.systemClock() + 300) }
+        other.close()
+        #expect(gone.wait() == 1)
+        #expect(try database.read { try $0.document(id("a")) } == nil)
+        observation.cancel()
+    }
+
+    @Test("housekeeping gets its turn though somebody writes without a pause")
+    func steadyWrites() throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        let gone = Gate()
+        _ = try database.writeBlocking { transaction in
+            try transaction.put(id("a"), body: bytes("{}"), parent: nil)
+            try transaction.setExpiry(id("a"), at: 1)
+        }
+        @Sendable func writeOn() {
+            database.submitWrite({ transaction in
+                try transaction.setLocalDocument("steady", bytes("1"))
+                return try transaction.document(id("a")) == nil
+            }) { result in
+                guard case .success(false) = result else { return gone.open() }
+                writeOn()
+            }
+        }
+        // Several, so that one waits whenever another is done.
+        for _ in 0..<3 { writeOn() }
+        gone.wait()
+        #expect(try database.read { try $0.document(id("a")) } == nil)
+    }
 }
