@@ -51,7 +51,10 @@ extension Database {
         defer { connection.close() }
         // The draft is flushed once, at its end.
         try connection.execute("PRAGMA synchronous = OFF")
-        try connection.execute("PRAGMA journal_mode = DELETE")
+        // A log beside it would not get the name of the backup. A mode that cannot be changed is no error for SQLite.
+        guard try connection.texts("PRAGMA journal_mode = DELETE") == ["delete"] else {
+            throw KithError(.inputOutput, "The backup of database \(databaseName) cannot be made one file")
+        }
         try connection.execute("UPDATE meta SET private_id = '\(try DatabaseFile.randomID())'")
     }
 }

@@ -25,11 +25,7 @@ enum DatabaseFile {
         var header = [UInt8](repeating: 0, count: 100)
         let count = pread(file, &header, header.count, 0)
         guard count >= 0 else { throw .system(errno, "The file of database \(databaseName) cannot be read") }
-        guard count == header.count, header.starts(with: "SQLite format 3\0".utf8),
-            bigEndian(header[68..<72]) == StoreSchema.applicationID
-        else {
-            throw notOurs(databaseName)
-        }
+        guard count == header.count, isOurs(header) else { throw notOurs(databaseName) }
         try check(formatVersion: bigEndian(header[60..<64]), databaseName: databaseName)
         return true
     }
@@ -70,9 +66,8 @@ enum DatabaseFile {
         let lock = try lockDraft(draft, databaseName: databaseName)
         defer { OpenFiles.close(lock) }
         defer { remove(draft) }
-        var information = stat()
         // The draft may be this file under its other name, after a crash: then it is not touched, only loses that name.
-        if stat(path, &information) == 0 { return }
+        if isThere(path) { return }
         // What a crash left of an earlier attempt.
         for suffix in ["-wal", "-shm", "-journal"] { unlink(draft + suffix) }
         guard ftruncate(lock, 0) == 0, fchmod(lock, 0o600) == 0 else {
@@ -87,19 +82,72 @@ enum DatabaseFile {
             try connection.execute("PRAGMA journal_mode = WAL")
             try makeTables(connection)
             // The draft alone gets the name: all of it has to be in there.
-            try connection.checkpoint()
+            try connection.checkpointWhole()
             connection.close()
         } catch {
             connection.close()
             throw error
         }
-        // A log that a moved or removed file has left behind would be played into the new one.
-        for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
+        guard !isThere(path) else { return }
+        removeStrayLogs(path)
         // Unlike rename, link refuses where a file is; SQLite has flushed the draft.
         guard link(draft, path) == 0 || errno == EEXIST else {
             throw .system(errno, "The file of database \(databaseName) cannot be made")
         }
         try flushFolder(of: path, databaseName: databaseName)
+    }
+
+    /// Publishes a complete file under a name that is free, while nobody else makes a database of that name.
+    ///
+    /// Whoever makes a file of a database takes this lock first, `create` and `DraftFile.publish`, so that what is found of
+    /// the name under it stays so: a log beside a name without a file belongs to nobody, and can be removed.
+    ///
+    /// - Returns: false when there is a file of that name; then nothing was done.
+    static func whileFree(
+        _ path: String, databaseName: String, _ body: () throws(KithError) -> Void
+    ) throws(KithError) -> Bool {
+        let draft = path + ".creating"
+        let lock = try lockDraft(draft, databaseName: databaseName)
+        defer { OpenFiles.close(lock) }
+        var information = stat()
+        // What a crash has left there stays for `create` to clean up.
+        let isMine = fstat(lock, &information) == 0 && information.st_size == 0
+        defer { if isMine { unlink(draft) } }
+        guard !isThere(path) else { return false }
+        removeStrayLogs(path)
+        try body()
+        return true
+    }
+
+    /// Whether the name is taken, by whatever it is.
+    private static func isThere(_ path: String) -> Bool {
+        var information = stat()
+        return lstat(path, &information) == 0
+    }
+
+    /// Removes the log of a file that was moved or removed: it would be played into the next one of that name.
+    private static func removeStrayLogs(_ path: String) {
+        for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
+    }
+
+    /// Whether another process has a file open as a database: SQLite holds a lock on it so long.
+    ///
+    /// - Parameter file: a descriptor of it. This process's own locks are not seen.
+    static func isInUse(byOtherProcess file: Int32) -> Bool {
+        // https://www.sqlite.org/src/file/src/os.h: the bytes PENDING, RESERVED and 510 for SHARED, from 2^30 on.
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = 0x4000_0000
+        lock.l_len = 512
+        // A file system without locks cannot tell.
+        return fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+    }
+
+    /// Whether a file begins as one of ours does.
+    static func hasOurHeader(_ file: Int32) -> Bool {
+        var header = [UInt8](repeating: 0, count: 100)
+        return pread(file, &header, header.count, 0) == header.count && isOurs(header)
     }
 
     /// Opens or makes a draft and locks it: only one process or thread makes a database of this name at a time.
@@ -190,6 +238,10 @@ enum DatabaseFile {
         KithError(
             .damaged, "The file of database \(databaseName) is not a database of Kith, or its beginning is damaged",
             remedy: "Keep the file, and restore the database from a peer or a backup")
+    }
+
+    private static func isOurs(_ header: [UInt8]) -> Bool {
+        header.starts(with: "SQLite format 3\0".utf8) && bigEndian(header[68..<72]) == StoreSchema.applicationID
     }
 
     private static func bigEndian(_ bytes: ArraySlice<UInt8>) -> UInt32 {

@@ -18,34 +18,74 @@ struct DatabaseInstaller {
             throw KithError(.notFound, "There is no file \(source)")
         }
         let draft = try DraftFile(for: path, what: "The file of database \(name)")
-        try copy(source, to: draft.descriptor)
-        // A file that was not closed has a log beside it. It is played into the draft; the source stays as it is.
-        if access(source + "-wal", F_OK) == 0 {
-            let log = open(draft.path + "-wal", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            guard log >= 0 else { throw KithError.system(errno, "The file of database \(name) cannot be written") }
-            defer { close(log) }
-            try copy(source + "-wal", to: log)
-        }
+        try copySource(to: draft)
         try adapt(draft.path)
         try signal.check()
-        // A log that a moved or removed file has left behind would be played into the new one.
-        for suffix in ["-wal", "-shm", "-journal"] { unlink(path + suffix) }
         try draft.publish(databaseName: name.text)
     }
 
     private var inUse: KithError {
         KithError(
-            .conflict, "The file \(source) is a database that is in use, and changes while it is copied",
-            remedy: "Make a backup of it, and take that")
+            .conflict,
+            "The file \(source) is a database that is in use, by this or another process, and changes meanwhile",
+            remedy: "Make a backup of it (kith db backup), and take that, or close the program that uses it")
     }
 
-    private func copy(_ source: String, to target: Int32) throws {
-        let file = open(source, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw KithError.system(errno, "The file \(source) cannot be opened") }
+    /// Copies the file, and the log beside it if it was not closed, which is played into the draft. The source stays as it
+    /// is, and must not change meanwhile: a checkpoint between the two copies would mix two states.
+    private func copySource(to draft: DraftFile) throws {
+        let file = try openToRead(source)
         defer { OpenFiles.close(file) }
+        func isInUse() -> Bool { OpenFiles.isOpen(source) || DatabaseFile.isInUse(byOtherProcess: file) }
+        if isInUse() { throw inUse }
+        try refuseJournal()
+        let before = SourceState(file, source)
+        try copy(file, of: source, to: draft.descriptor)
+        if access(source + "-wal", F_OK) == 0 {
+            let log = try openToRead(source + "-wal")
+            defer { OpenFiles.close(log) }
+            let target = open(draft.path + "-wal", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard target >= 0 else { throw KithError.system(errno, "The file of database \(name) cannot be written") }
+            defer { close(target) }
+            try copy(log, of: source + "-wal", to: target)
+        }
+        // It may have been opened after the first look, and closed again since.
+        guard !isInUse(), SourceState(file, source) == before else { throw inUse }
+    }
+
+    /// A rollback journal has what another program, which has died, was about to change in the file: the file without it
+    /// has half of a transaction.
+    private func refuseJournal() throws {
+        let journal = open(source + "-journal", O_RDONLY | O_CLOEXEC)
+        guard journal >= 0 else {
+            if errno == ENOENT { return }
+            throw KithError.system(errno, "The file \(source)-journal cannot be opened")
+        }
+        defer { OpenFiles.close(journal) }
+        var first: UInt8 = 0
+        // One that was done with begins with zeros.
+        guard pread(journal, &first, 1, 0) == 1, first != 0 else { return }
+        throw KithError(
+            .conflict, "The file \(source) was left in the middle of a change: there is \(source)-journal",
+            remedy: "Open it once with the program that wrote it, which ends or undoes the change")
+    }
+
+    private func openToRead(_ path: String) throws -> Int32 {
+        // A pipe of that name would be waited for.
+        let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else { throw KithError.system(errno, "The file \(path) cannot be opened") }
         var information = stat()
         guard fstat(file, &information) == 0, information.st_mode & S_IFMT == S_IFREG else {
-            throw KithError(.damaged, "\(source) is no file")
+            OpenFiles.close(file)
+            throw KithError(.damaged, "\(path) is no file")
+        }
+        return file
+    }
+
+    private func copy(_ file: Int32, of source: String, to target: Int32) throws {
+        var information = stat()
+        guard fstat(file, &information) == 0 else {
+            throw KithError.system(errno, "The file \(source) cannot be read")
         }
         var piece = [UInt8](repeating: 0, count: StoreLimits.restoreStepBytes)
         var copied = 0
@@ -83,7 +123,9 @@ struct DatabaseInstaller {
         try connection.configure(.writer)
         // Nothing has to survive a crash before the draft is published, which flushes it.
         try connection.execute("PRAGMA synchronous = OFF")
-        try connection.execute("PRAGMA journal_mode = WAL")
+        guard try connection.texts("PRAGMA journal_mode = WAL") == ["wal"] else {
+            throw KithError(.inputOutput, "The file of database \(name) cannot have a log beside it")
+        }
         try signal.interrupting(connection) {
             progress(MaintenanceProgress(phase: .file, completed: 0, total: 1))
             guard try connection.texts("PRAGMA quick_check(1)") == ["ok"] else {
@@ -106,6 +148,6 @@ struct DatabaseInstaller {
             try connection.execute("COMMIT")
         }
         // The draft alone gets the name: all of it has to be in there.
-        try connection.checkpoint()
+        try connection.checkpointWhole()
     }
 }

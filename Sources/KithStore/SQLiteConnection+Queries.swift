@@ -22,6 +22,17 @@ extension SQLiteConnection {
         sqlite3_interrupt(handle)
     }
 
+    /// Moves the write-ahead log of a draft, which nobody else has open, into the main file and empties it.
+    ///
+    /// - Throws: when it is not empty afterwards.
+    func checkpointWhole() throws(KithError) {
+        guard try checkpointWithoutWaiting() else {
+            throw KithError(
+                .inputOutput, "The file of database \(databaseName) cannot be made: another program uses the draft",
+                remedy: "Close the other program, and try again")
+        }
+    }
+
     /// Moves the write-ahead log into the main file and empties it, if nobody is in the way.
     ///
     /// - Returns: whether it is empty now.

@@ -194,9 +194,15 @@ struct BackupTests {
         let database = try fileDatabase(folder)
         defer { database.close() }
         try fill(database)
-        for name in ["backup", "restored"] {
-            for suffix in ["", "-wal", "-journal"] {
-                write(bytes("half of a draft"), to: folder.file("\(name).kith-draft\(suffix)"))
+        let begun = [
+            // A backup writes its first page last.
+            ("backup", [UInt8](repeating: 0, count: 4_096) + bytes("half of a draft")),
+            ("restored", try #require(contents(folder.file()))),
+        ]
+        for (name, content) in begun {
+            write(content, to: folder.file("\(name).kith-draft"))
+            for suffix in ["-wal", "-journal"] {
+                write(bytes("half of a log"), to: folder.file("\(name).kith-draft\(suffix)"))
             }
             chmod(folder.file("\(name).kith-draft"), 0o644)
         }
@@ -210,6 +216,149 @@ struct BackupTests {
             #expect(try copy.findFaults() == [])
             copy.close()
         }
+    }
+
+    @Test("a file that has the name of a draft and is none stays as it is")
+    func noDraft() async throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        defer { database.close() }
+        try fill(database)
+        let draft = folder.file("backup.kith-draft")
+        for content in [bytes("mine"), bytes(String(repeating: "a long text of mine. ", count: 500))] {
+            write(content, to: draft)
+            do {
+                try await database.backup(to: folder.file("backup"))
+                Issue.record("the file was taken for a draft")
+            } catch {
+                #expect((error as? KithError)?.code == .databaseExists)
+            }
+            #expect(contents(draft) == content && files(folder) == ["backup.kith-draft"])
+        }
+        unlink(draft)
+        // A database that is in use, by this or another process.
+        let own = try Database(path: draft, name: name, create: true)
+        await #expect(throws: KithError.self) { try await database.backup(to: folder.file("backup")) }
+        #expect(try own.findFaults() == [])
+        own.close()
+        let other = try ProbeProcess(["obey", draft])
+        #expect(other.readLine() == "ready")
+        await #expect(throws: KithError.self) { try await database.backup(to: folder.file("backup")) }
+        other.send("put a\n")
+        #expect(other.readLine() == "1")
+    }
+
+    @Test("a log that lies beside the name of a backup is not played into it")
+    func logsBesideBackup() async throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        defer { database.close() }
+        try fill(database)
+        for suffix in ["-wal", "-shm", "-journal"] {
+            write(bytes("of another file"), to: folder.file("backup" + suffix))
+        }
+        try await database.backup(to: folder.file("backup"))
+        #expect(files(folder) == ["backup"])
+        try await Database.restore(from: folder.file("backup"), to: folder.file("restored"), name: name)
+        let restored = try Database(path: folder.file("restored"), name: name, create: false)
+        defer { restored.close() }
+        #expect(try restored.findFaults() == [] && digests(restored) == digests(database))
+    }
+
+    @Test("a database that another one makes under the name during a restore keeps all that it has acknowledged")
+    func targetAppears() async throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        defer { database.close() }
+        try fill(database)
+        try await database.backup(to: folder.file("backup"))
+        let path = folder.file("restored")
+        let made = Shared<Database?>(nil)
+        do {
+            try await Database.restore(from: folder.file("backup"), to: path, name: name) { [name] _ in
+                made.withLock { made in
+                    guard made == nil else { return }
+                    made = try? Database(path: path, name: name, create: true)
+                    _ = try? made?.writeBlocking { try $0.put(id("acknowledged"), body: bytes("{}"), parent: nil) }
+                }
+            }
+            Issue.record("the restore replaced a database")
+        } catch {
+            #expect((error as? KithError)?.code == .databaseExists)
+        }
+        // As a kill leaves it.
+        copyAsCrashImage(path, to: folder.file("image"))
+        made.withLock { $0 }?.close()
+        let image = try Database(path: folder.file("image"), name: name, create: false)
+        #expect(try image.read { try $0.document(id("acknowledged")) } != nil)
+        image.close()
+    }
+
+    @Test("a restore waits while another one makes a database of the name, and looks again then")
+    func creationLock() async throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        defer { database.close() }
+        try fill(database)
+        try await database.backup(to: folder.file("backup"))
+        let path = folder.file("restored")
+        let lock = open(path + ".creating", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(flock(lock, LOCK_EX) == 0)
+        let last = Shared<MaintenanceProgress.Phase?>(nil)
+        let restore = Task { [name] in
+            try await Database.restore(from: folder.file("backup"), to: path, name: name) { step in
+                last.withLock { $0 = step.phase }
+            }
+        }
+        while last.withLock({ $0 }) != .file { try await Task.sleep(for: .milliseconds(1)) }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(contents(path) == nil)
+        write(bytes("a database"), to: path)
+        write(bytes("its log"), to: path + "-wal")
+        close(lock)
+        await #expect(throws: KithError.self) { try await restore.value }
+        #expect(contents(path) == bytes("a database") && contents(path + "-wal") == bytes("its log"))
+        #expect(files(folder) == ["backup", "restored", "restored-wal"])
+    }
+
+    @Test("a file that another process has open, or that changes, is not copied; after a crash of that process it is")
+    func sourceInUse() async throws {
+        let folder = TemporaryFolder()
+        let (source, path) = (folder.file("source"), folder.file("copy"))
+        let other = try ProbeProcess(["obey", source])
+        #expect(other.readLine() == "ready")
+        other.send("put a\n")
+        #expect(other.readLine() == "1")
+        func copy(_ progress: @escaping @Sendable (MaintenanceProgress) -> Void = { _ in }) async -> ErrorCode? {
+            do {
+                try await Database.copyPrebuilt(from: source, to: path, name: name, progress: progress)
+                return nil
+            } catch {
+                return (error as? KithError)?.code
+            }
+        }
+        #expect(await copy() == .conflict)
+        #expect(contents(path) == nil)
+        // The locks of that process are still there, and it goes on.
+        #expect(await copy() == .conflict)
+        other.send("put b\n")
+        #expect(other.readLine() == "2")
+        other.kill()
+        _ = other.wait()
+        try #require(contents(source + "-wal")?.isEmpty == false)
+        // Somebody opens, changes and closes it while it is copied.
+        let changed = await copy { step in
+            if step.phase == .copying { try? RawFile(source).execute("UPDATE meta SET revisions_limit = 77") }
+        }
+        #expect(changed == .conflict && contents(path) == nil)
+        write(bytes("a transaction that was not ended"), to: source + "-journal")
+        #expect(await copy() == .conflict)
+        write([UInt8](repeating: 0, count: 512), to: source + "-journal")
+        #expect(await copy() == nil)
+        let new = try Database(path: path, name: name, create: false)
+        defer { new.close() }
+        #expect(try new.findFaults() == [])
+        #expect(try new.read { try $0.documentCount } == 2)
     }
 
     @Test("what cannot be restored is refused by its reason, and leaves no file")
