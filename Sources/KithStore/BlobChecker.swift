@@ -27,12 +27,12 @@ final class BlobChecker {
                 }
             }
         }
+        // One pass over all uses: there is no index by blob.
         let miscounted = """
-            SELECT number FROM blob
-            WHERE uses <> (SELECT count(*) FROM blob_use WHERE blob_use.blob = blob.number)
-            LIMIT \(StoreLimits.checkFaultsListedMax)
+            SELECT number FROM blob LEFT JOIN (SELECT blob, count(*) AS found FROM blob_use GROUP BY blob) ON blob = number
+            WHERE uses <> ifnull(found, 0) LIMIT \(StoreLimits.checkFaultsListedMax)
             """
-        for number in try connection.texts(miscounted) {
+        for number in try texts(miscounted) {
             checker.fault("the uses of attachment number \(number) are counted wrongly")
         }
         let strays = """
@@ -40,10 +40,20 @@ final class BlobChecker {
             WHERE place >> \(BlobPlace.pieceBits) NOT IN (SELECT number FROM blob)
             LIMIT \(StoreLimits.checkFaultsListedMax)
             """
-        for number in try connection.texts(strays) {
+        for number in try texts(strays) {
             checker.fault("there are pieces of the unknown attachment \(number)")
         }
-        try checkUses()
+        try checker.signal.interrupting(connection) { try checkUses() }
+        for collection in collections.values.sorted(by: { $0.number < $1.number }) {
+            try checker.orFault("the attachments of documents cannot be read", collection) {
+                try checker.signal.interrupting(connection) { try checkLists(collection) }
+            }
+        }
+    }
+
+    /// What a statement gives that looks at everything, and so may take long.
+    private func texts(_ sql: String) throws -> [String] {
+        try checker.signal.interrupting(connection) { try connection.texts(sql) }
     }
 
     /// One that is still being received has no digest, and its pieces need not be complete.
@@ -88,6 +98,7 @@ final class BlobChecker {
             SELECT u.collection, u.id, u.revision, u.blob, b.number IS NULL, b.digest IS NULL
             FROM blob_use u LEFT JOIN blob b ON b.number = u.blob ORDER BY u.collection
             """
+        // Of the revisions of one collection, whether they have attachments.
         var current: (number: Int, query: PreparedQuery)?
         try connection.query(uses) { row in
             while try row.step() {
@@ -103,24 +114,72 @@ final class BlobChecker {
                     checker.fault("attachment number \(row.int(3)) is not complete", collection, document: id)
                 }
                 if current?.number != collection.number {
-                    current = (collection.number, try PreparedQuery(Self.hasBody(collection.number), on: connection))
+                    current = (collection.number, try PreparedQuery(Self.hasList(collection.number), on: connection))
                 }
-                let hasBody = try current?.query.use { statement in
+                try current?.query.use { statement in
                     statement.bind(copying: id, at: 1)
                     statement.bind(copying: row.text(2), at: 2)
-                    return try statement.step() && statement.int(0) != 0
-                }
-                if hasBody != true {
-                    checker.fault("an attachment is used by a revision that has no body", collection, document: id)
+                    if try !statement.step() {
+                        checker.fault("an attachment is used by a revision that has no body", collection, document: id)
+                    } else if statement.int(0) == 0 {
+                        checker.fault("an attachment is used by a revision that has none", collection, document: id)
+                    }
                 }
             }
         }
     }
 
-    private static func hasBody(_ number: Int) -> String {
+    private static func hasList(_ number: Int) -> String {
         """
-        SELECT EXISTS (SELECT 1 FROM document_\(number) WHERE id = ?1 AND revision = ?2)
-            OR EXISTS (SELECT 1 FROM leaf_\(number) WHERE id = ?1 AND revision = ?2)
+        SELECT attachments IS NOT NULL FROM document_\(number) WHERE id = ?1 AND revision = ?2
+        UNION ALL SELECT attachments IS NOT NULL FROM leaf_\(number) WHERE id = ?1 AND revision = ?2
         """
+    }
+
+    /// Compares what each revision says of its attachments with the uses that are noted: housekeeping removes the bytes of
+    /// which no use is noted.
+    private func checkLists(_ collection: DatabaseChecker.Collection) throws {
+        let noted = try PreparedQuery(
+            """
+            SELECT digest FROM blob_use LEFT JOIN blob ON number = blob
+            WHERE collection = \(collection.number) AND id = ?1 AND revision = ?2
+            """, on: connection)
+        for table in ["document", "leaf"] {
+            let lists = """
+                SELECT id, revision, attachments FROM \(table)_\(collection.number) WHERE attachments IS NOT NULL
+                """
+            try connection.query(lists) { row in
+                while try row.step() {
+                    try checker.signal.check()
+                    try checkList(row, collection, noted)
+                }
+            }
+        }
+    }
+
+    private func checkList(
+        _ row: SQLiteStatement, _ collection: DatabaseChecker.Collection, _ noted: PreparedQuery
+    ) throws {
+        let (id, revision) = (row.text(0), row.text(1))
+        // What is not canonical was told already.
+        guard let canonical = try? CanonicalJSON.canonicalize(row.unownedBytes(2)),
+            canonical.elementsEqual(row.unownedBytes(2))
+        else { return }
+        guard let list = try? AttachmentList(canonical: canonical) else {
+            return checker.fault("the attachments of \(revision) cannot be read", collection, document: id)
+        }
+        var found: Set<[UInt8]> = []
+        try noted.use { statement in
+            statement.bind(copying: id, at: 1)
+            statement.bind(copying: revision, at: 2)
+            while try statement.step() { found.insert(statement.bytes(0)) }
+        }
+        let expected = Set(list.digests.map(\.bytes))
+        for digest in list.digests where !found.contains(digest.bytes) {
+            checker.fault("the use of attachment \(digest) by \(revision) is not noted", collection, document: id)
+        }
+        if !found.subtracting(expected).isEmpty {
+            checker.fault("\(revision) is noted to use an attachment that it does not have", collection, document: id)
+        }
     }
 }

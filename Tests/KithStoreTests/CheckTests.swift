@@ -20,6 +20,11 @@ struct CheckTests {
     /// SHA-1 of "hello".
     private static let hello = "x'aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d'"
 
+    /// What a revision says of an attachment with these bytes, or with others.
+    private static func entry(_ name: String, digest: String = "qvTGHdzF6KLavt4PO0gs2a6pQ00=") -> String {
+        #""\#(name)":{"content_type":"text/plain","digest":"sha1-\#(digest)","length":5,"stub":true}"#
+    }
+
     /// Two documents, "contested" with a losing leaf and the sequence 3; "a" in the collection "stock", which is number 2;
     /// attachment 5, used by "plain".
     private func makeFile(_ folder: TemporaryFolder) throws {
@@ -40,7 +45,7 @@ struct CheckTests {
             INSERT INTO blob VALUES (5, \(Self.hello), 5, 1, 0);
             INSERT INTO blob_piece VALUES (5 << 24, 3238736544897475342, CAST('hello' AS BLOB));
             INSERT INTO blob_use VALUES (1, 'plain', '1-aa', 5);
-            UPDATE document_1 SET flags = 8 WHERE id = 'plain';
+            UPDATE document_1 SET flags = 8, attachments = '{\(Self.entry("a"))}' WHERE id = 'plain';
             """)
     }
 
@@ -66,6 +71,8 @@ struct CheckTests {
         if let ancestor = try? RevisionID(parsing: "1-cc") { tree.setHasBody(true, of: ancestor) }
         return RawFile.literal(tree.encoded())
     }()
+
+    private static let otherDigest = "AAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
     static let damages: [Damage] = [
         // Documents
@@ -175,6 +182,24 @@ struct CheckTests {
             "UPDATE blob_use SET revision = '1-bb'",
             "document plain: an attachment is used by a revision that has no body"),
         Damage(
+            "DELETE FROM blob_use; UPDATE blob SET uses = 0",
+            "document plain: the use of attachment sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00= by 1-aa is not noted"),
+        Damage(
+            "UPDATE document_1 SET attachments = '{\(entry("a")),\(entry("b", digest: otherDigest))}' WHERE id = 'plain'",
+            "document plain: the use of attachment sha1-\(otherDigest) by 1-aa is not noted"),
+        Damage(
+            "UPDATE document_1 SET attachments = '{\(entry("b", digest: otherDigest))}' WHERE id = 'plain'",
+            "document plain: 1-aa is noted to use an attachment that it does not have"),
+        Damage(
+            "UPDATE document_1 SET attachments = NULL WHERE id = 'plain'",
+            "document plain: an attachment is used by a revision that has none"),
+        Damage(
+            "UPDATE document_1 SET attachments = '{\"a\":1}' WHERE id = 'plain'",
+            "document plain: the attachments of 1-aa cannot be read"),
+        Damage(
+            "UPDATE leaf_1 SET attachments = '{\(entry("a"))}'",
+            "document contested: the use of attachment sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00= by 2-aa is not noted"),
+        Damage(
             "UPDATE blob_use SET id = 'other'", "document other: an attachment is used by a revision that has no body"),
     ]
 
@@ -221,6 +246,23 @@ struct CheckTests {
         #expect(report.faultCount == count && !report.isSound)
         let documents = steps.withLock { $0 }.filter { $0.phase == .documents }
         #expect(documents.count == 4 && documents.allSatisfy { $0.total == count && $0.completed <= count })
+    }
+
+    @Test("the time that attachments take grows with their number, not with its square", .timeLimit(.minutes(1)))
+    func manyUses() throws {
+        let folder = TemporaryFolder()
+        try makeFile(folder)
+        try RawFile(folder.file()).execute(
+            """
+            WITH RECURSIVE n (x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM n WHERE x < 60009)
+            INSERT INTO blob SELECT x, CAST(printf('%020d', x) AS BLOB), 0, 1, 0 FROM n;
+            INSERT INTO blob_use SELECT 1, 'plain', '1-aa', number FROM blob WHERE number >= 10 AND number < 60000;
+            """)
+        let database = try fileDatabase(folder, create: false)
+        defer { database.close() }
+        // All those bytes are missing; ten are not used at all; and the document does not know of them.
+        let report = try database.checkNow()
+        #expect(report.blobs == 60_001 && report.faultCount == 60_000 + 10 + 1)
     }
 
     @Test("others write while a check runs, and it sees one state")
