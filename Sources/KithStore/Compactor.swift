@@ -83,16 +83,22 @@ struct Compactor {
     /// What housekeeping does now and then; here all of it, before pages are given back.
     private mutating func dropUnusedBlobs() throws {
         let now = database.now
+        // Counted once: counting at each step would make many of them cost the square.
         result.blobs = try database.read { try $0.countUnusedBlobs(now: now) }
-        var left = result.blobs
+        var removed = 0
+        var isDone = false
         repeat {
             try signal.check()
-            left = try database.writeBlocking { transaction in
+            let isWhole: Bool
+            (isWhole, isDone) = try database.writeBlocking { transaction in
+                let first = try transaction.firstUnusedBlob(now: now)
                 _ = try transaction.removeUnusedBlobs(now: now)
-                return try transaction.countUnusedBlobs(now: now)
+                let next = try transaction.firstUnusedBlob(now: now)
+                return (first != nil && next != first, next == nil)
             }
-            tell(.unusedBlobs, max(0, result.blobs - left), result.blobs)
-        } while left > 0
+            if isWhole { removed += 1 }
+            tell(.unusedBlobs, min(removed, result.blobs), result.blobs)
+        } while !isDone
     }
 
     // MARK: Pages
@@ -139,6 +145,16 @@ struct Compactor {
             if try database.connection.use({ try $0.checkpointWithoutWaiting() }) { return }
             // A reader is at an older state, or another process writes.
             usleep(StoreLimits.checkpointRetryMicroseconds)
+        }
+    }
+}
+
+extension Snapshot {
+    /// The number of the blob that `removeUnusedBlobs` goes on with.
+    fileprivate func firstUnusedBlob(now: Int64) throws -> Int? {
+        try connection.with(.unusedBlob) { statement in
+            statement.bind(Int(now), at: 1)
+            return try statement.step() ? statement.int(0) : nil
         }
     }
 }
