@@ -9,6 +9,8 @@ import KithTransport
 final class DatabaseRegistry {
     private let folder: String
     private var open: [DatabaseName: OpenDatabase] = [:]
+    /// Those that are there and could not be opened, and why.
+    private var failed: [DatabaseName: KithError] = [:]
     /// Names that are being made or removed, so that two callers cannot do both at once.
     private var busy: Set<DatabaseName> = []
     /// Called when a database was opened or made.
@@ -23,9 +25,16 @@ final class DatabaseRegistry {
 
     /// The database of this name.
     ///
-    /// - Throws: `.databaseNotFound`, saying how to make it.
+    /// - Throws: `.databaseNotFound`, saying how to make it; why it could not be opened.
     func database(_ name: DatabaseName) throws(KithError) -> OpenDatabase {
         guard let database = open[name] else {
+            if let error = failure(name) {
+                throw KithError(
+                    error.code, "the database \"\(name)\" is here and cannot be opened: \(error.message)",
+                    remedy: error.code == .damaged
+                        ? "Keep its file, but move \(path(name)) away; then restore a backup (kith db restore), or make it anew and let a peer send it"
+                        : error.remedy, cause: error.cause)
+            }
             throw KithError(
                 .databaseNotFound, "there is no database \"\(name)\" here",
                 remedy: "See which there are with kith db list, or make it with kith db create \(name)")
@@ -34,6 +43,19 @@ final class DatabaseRegistry {
     }
 
     func find(_ name: DatabaseName) -> OpenDatabase? { open[name] }
+
+    /// Why a database that is there could not be opened; nil also when its file was moved away since.
+    func failure(_ name: DatabaseName) -> KithError? {
+        guard let error = failed[name] else { return nil }
+        if isThere(name) { return error }
+        failed[name] = nil
+        return nil
+    }
+
+    private func isThere(_ name: DatabaseName) -> Bool {
+        var information = stat()
+        return lstat(path(name), &information) == 0
+    }
 
     /// Opens every database of the home. One that cannot be opened is told and left alone; the others are opened.
     func openAll(onFailure: (String, KithError) -> Void) async throws(KithError) {
@@ -50,6 +72,7 @@ final class DatabaseRegistry {
             do {
                 try await load(name, create: false)
             } catch {
+                failed[name] = error
                 onFailure(name.text, error)
             }
         }
@@ -86,6 +109,8 @@ final class DatabaseRegistry {
         guard open[name] == nil, !busy.contains(name) else {
             throw KithError(.databaseExists, "there is a database \"\(name)\" already")
         }
+        // Nothing is made in the place of one that cannot be opened.
+        if failure(name) != nil { _ = try database(name) }
         guard open.count < NodeLimits.databasesMax else {
             throw KithError(.tooLarge, "a node has at most \(NodeLimits.databasesMax) databases")
         }
@@ -125,6 +150,7 @@ final class DatabaseRegistry {
             let database = try await Task.detached { try Database(path: path, name: name, create: create) }.value
             let opened = try OpenDatabase(name: name, database: database)
             open[name] = opened
+            failed[name] = nil
             onOpen?(opened)
         } catch let error as KithError {
             throw error

@@ -86,7 +86,11 @@ final class InboundConnection {
                     .notFound, "only replication is served here", remedy: "Open a WebSocket at /DATABASE/_blipsync"))
         }
         guard let database = registry.find(name) else {
-            return refuse(KithError(.databaseNotFound, "there is no database \"\(name)\" here"))
+            let reason =
+                registry.failure(name) == nil
+                ? "there is no database \"\(name)\" here"
+                : "the database \"\(name)\" cannot be opened here"
+            return refuse(KithError(.databaseNotFound, reason))
         }
         let offer: WebSocketHandshake.Offer
         let token: String

@@ -93,6 +93,7 @@ public final class Node {
         links.onChange = { [weak self] in self?.statusChanged() }
         registry.onOpen = { [weak self] database in
             guard let self else { return }
+            startProblems.removeAll { $0.subject == database.name.text }
             database.onChange = { [weak self] in self?.links.databaseChanged($0) }
             links.refresh()
         }

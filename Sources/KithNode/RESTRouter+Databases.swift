@@ -8,8 +8,12 @@ extension RESTRouter {
     func database(_ exchange: RESTExchange, _ name: DatabaseName) async throws {
         let request = exchange.request
         guard request.path.count > 1 else { return try await databaseItself(exchange, name) }
-        let database = try node.registry.database(name)
         let endpoint = request.path[1]
+        if endpoint == "_check", request.path.count == 2 {
+            try allow(request, "POST")
+            return try await check(exchange, name)
+        }
+        let database = try node.registry.database(name)
         switch endpoint {
         case "_digest" where request.path.count == 2:
             try allow(request, "GET", "HEAD")
@@ -43,9 +47,6 @@ extension RESTRouter {
         case "_compact" where request.path.count == 2:
             try allow(request, "POST")
             try await compact(exchange, database)
-        case "_check" where request.path.count == 2:
-            try allow(request, "POST")
-            try await check(exchange, database)
         case "_backup" where request.path.count == 2:
             try allow(request, "POST")
             try await backup(exchange, database)

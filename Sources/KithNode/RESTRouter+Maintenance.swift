@@ -9,8 +9,15 @@ extension RESTRouter {
         @Sendable (_ progress: @escaping @Sendable (MaintenanceProgress) -> Void) async throws ->
         JSONValue
 
-    func check(_ exchange: RESTExchange, _ database: OpenDatabase) async throws {
-        let store = database.database
+    func check(_ exchange: RESTExchange, _ name: DatabaseName) async throws {
+        // That a damaged one could not even be opened is what a check of it finds.
+        if let error = node.registry.failure(name), error.code == .damaged {
+            let problem = "it cannot be opened: " + error.message
+            return try await perform(exchange) { _ in
+                Self.json(CheckReport(faults: [CheckFault(collection: nil, document: nil, problem: problem)]))
+            }
+        }
+        let store = try node.registry.database(name).database
         try await perform(exchange) { Self.json(try await store.check(progress: $0)) }
     }
 
@@ -70,6 +77,9 @@ extension RESTRouter {
     // MARK: Answers
 
     private func perform(_ exchange: RESTExchange, _ work: @escaping Work) async throws {
+        // Nothing is begun that would not be cancelled: for a client that has gone already, or asks in a wrong way.
+        let isStream = try exchange.request.flag("progress")
+        guard !exchange.isClosed else { return }
         let latest = LatestProgress()
         let task = Task.detached { try await work { latest.set($0) } }
         let done = ChangeSignal()
@@ -78,7 +88,6 @@ extension RESTRouter {
             task.cancel()
             done.signal()
         }
-        let isStream = try exchange.request.flag("progress")
         let waiting = Task { @LoopActor in
             result = await task.result
             done.signal()

@@ -9,6 +9,13 @@ public struct CheckFault: Sendable, Equatable, CustomStringConvertible {
     /// What is wrong, in one sentence without a full stop; without content of documents.
     public let problem: String
 
+    /// A fault that was found otherwise than by a check of the store.
+    public init(collection: CollectionName?, document: String?, problem: String) {
+        self.collection = collection
+        self.document = document
+        self.problem = problem
+    }
+
     /// Where and what.
     public var description: String {
         var place = document.map { "document \($0)" } ?? ""

@@ -11,6 +11,11 @@ public struct CheckReport: Sendable, Equatable {
     /// Attachments that were looked at, each once however often it is used.
     public internal(set) var blobs = 0
 
+    /// A report of what was found where nothing could be looked at.
+    public init(faults: [CheckFault] = []) {
+        for fault in faults { add(fault) }
+    }
+
     /// Whether nothing is wrong.
     public var isSound: Bool { faultCount == 0 }
 

@@ -47,6 +47,37 @@ class Maintenance(NodeTestCase):
         self.assertEqual([f.get("document") for f in json.loads(done.stdout)["faults"]], ["patient:7", "patient:1999", None])
         self.assertEqual(self.node.document("clinic", "patient:8")["n"], 8)
 
+    def test_not_open(self):
+        """a database that cannot be opened is told as that, by its reason, never as one that is not there"""
+        path = self.node.folder / "databases" / "clinic.kith"
+        self.assertEqual(self.node.stop(), 0)
+        sound = path.read_bytes()
+        for content, code in [(b"\xa5" * 100 + sound[100:], 26), (sound[:60] + b"\x00\x00\x00\x63" + sound[64:], 23)]:
+            path.write_bytes(content)
+            self.node.start("--port", "0", "--no-discovery")
+            self.assertIn("clinic", self.node.run("status").stdout)
+            for words in [["db", "check", "clinic"], ["list", "clinic"], ["db", "compact", "clinic"],
+                          ["db", "backup", "clinic", self.file]]:
+                done = self.node.run(*words)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertNotIn("no database", done.stderr)
+                self.assertNotIn("db create", done.stderr)
+            done = self.node.run("db", "create", "clinic")
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn("cannot be opened", done.stderr)
+            self.assertEqual(path.read_bytes(), content)
+            self.assertEqual(self.names(), [])
+            if code == 26:
+                done = self.node.run("db", "check", "clinic", "--json")
+                self.assertEqual([done.returncode, json.loads(done.stdout)["fault_count"]], [26, 1])
+            else:
+                # Moved away, the name is free.
+                path.rename(self.folder / "away.kith")
+                self.node.check("db", "create", "clinic")
+                self.node.check("db", "check", "clinic")
+                self.assertNotIn("newer", self.node.run("status").stdout)
+            self.assertEqual(self.node.stop(), 0)
+
     def test_compact(self):
         """db compact makes a database smaller whose documents were deleted, and changes nothing in it"""
         documents = self.node.get("/clinic/_all_docs")["rows"]
