@@ -39,8 +39,8 @@ extension RevisionTree {
     /// Which leaf supersedes a revision, and a history of that leaf which says so, down to the revision: what to send to
     /// a peer that has the revision as a leaf. `nil` when it is a leaf here too, or not known.
     ///
-    /// A peer that has the leaf already must be sent it again with this history: it does not ask for what it has. So
-    /// this is the answer to a peer that announces a revision which is superseded here.
+    /// A peer that has the leaf already does not ask for it, and so gets no history. So this is the answer to a peer that
+    /// announces a revision which is superseded here; the first and the last of it are proof enough.
     public func supersession(of revision: RevisionID) -> (leaf: RevisionID, history: [RevisionID])? {
         guard contains(revision), !isLeaf(revision), let newest = nodes.last else { return nil }
         for leaf in leaves where leaf.revision.generation32 > revision.generation32 {

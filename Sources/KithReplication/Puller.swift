@@ -116,6 +116,12 @@ final class Puller {
     private func answer(_ list: List, _ lookups: [RevisionLookup]) {
         var body: [UInt8] = []
         var lookups = lookups[...]
+        let announced = Set(list.entries.compactMap(\.name))
+        /// Tells a Kith node what may be wrong with its leaves, or with those here; a `norev` finishes it.
+        func tell(_ name: RevisionName, _ entry: ChangesList.Entry, _ revisions: [RevisionID]) {
+            awaited[name, default: []].append(tracker.add(entry.sequence, open: 1))
+            ChangesList.append(.wanted(revisions), to: &body)
+        }
         for entry in list.entries {
             guard let name = entry.name, let lookup = lookups.popFirst() else {
                 session.refused(
@@ -126,7 +132,13 @@ final class Puller {
                 continue
             }
             switch lookup {
-            case .known:
+            case .superseded(let leaf) where session.configuration.peerIsKith:
+                tell(name, entry, [leaf, name.revision])
+            case .branch(let leaves) where session.configuration.peerIsKith:
+                let others = leaves.filter { !announced.contains(RevisionName(id: name.id, revision: $0)) }
+                if others.isEmpty { fallthrough }
+                tell(name, entry, [name.revision] + others.prefix(limits.historyMax))
+            case .known, .branch, .superseded:
                 _ = tracker.add(entry.sequence, open: 0)
                 ChangesList.append(.declined, to: &body)
             case .missing(let ancestors):
@@ -188,8 +200,12 @@ final class Puller {
 
     func receiveNoRevision(_ message: BLIPMessage) {
         guard let name = RevisionMessage.name(message) else { return }
-        finish(awaited.removeValue(forKey: name) ?? [])
-        work()
+        let tickets = awaited.removeValue(forKey: name) ?? []
+        let proofs = session.configuration.peerIsKith ? RevisionMessage.supersessions(message, of: name.id) : []
+        session.supersede(proofs) { [unowned self] in
+            finish(tickets)
+            work()
+        }
     }
 
     /// Stores what has arrived. While the store works, more arrives, and goes in the next call together: one revision
@@ -223,9 +239,9 @@ final class Puller {
     private func stored(_ item: ReceivedRevision, _ outcome: Result<InsertOutcome, KithError>) {
         switch outcome {
         case .success(let outcome):
-            if case .inserted = outcome {
+            if case .inserted(let sequence) = outcome {
                 session.status.revisionsReceived += 1
-                session.pusher?.noteEcho(item.name)
+                session.pusher?.noteEcho(item.name, sequence)
             }
             session.reply(to: item.message)
             finish(item.tickets)

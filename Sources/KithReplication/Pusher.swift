@@ -25,7 +25,10 @@ final class Pusher {
     private var remaining: Int?
     private var countedAtSeconds = -Double.infinity
     private var saidCaughtUp = false
-    private var echoes: Set<RevisionName> = []
+    /// Under which sequence revisions of this peer were stored.
+    private var echoes: [RevisionName: UInt64] = [:]
+    /// Answered lists of which something waits for the store.
+    private var settling = 0
     private let batchMax: Int
     private let isContinuous: Bool
 
@@ -69,9 +72,10 @@ final class Pusher {
         work()
     }
 
-    /// Notes a revision that just came from this peer, so that its own change is not announced back.
-    func noteEcho(_ name: RevisionName) {
-        if echoes.count < limits.echoesMax { echoes.insert(name) }
+    /// Notes a revision that just came from this peer, so that its own change is not announced back. A later change of
+    /// the document is announced with all leaves, since it can be that another one is none any more.
+    func noteEcho(_ name: RevisionName, _ sequence: UInt64) {
+        if echoes.count < limits.echoesMax { echoes[name] = sequence }
     }
 
     /// Does whatever the windows allow.
@@ -91,7 +95,7 @@ final class Pusher {
 
     private func readChanges() {
         guard !isReadingChanges, cursor < lastSequence, isContinuous || !saidCaughtUp,
-            unansweredLists < limits.unansweredListsMax, queued < limits.queuedRevisionsMax
+            unansweredLists + settling < limits.unansweredListsMax, queued < limits.queuedRevisionsMax
         else { return }
         isReadingChanges = true
         let counts = session.now.monotonicSeconds >= countedAtSeconds + limits.recountIntervalSeconds
@@ -119,7 +123,7 @@ final class Pusher {
         for change in changes {
             let leaves = session.configuration.peerIsKith ? change.leaves : [change.winner]
             let names = leaves.map { RevisionName(id: change.id, revision: $0.revision) }
-            let fresh = names.indices.filter { echoes.remove(names[$0]) == nil }
+            let fresh = names.indices.filter { echoes.removeValue(forKey: names[$0]) != change.sequence }
             let ticket = tracker.add(change.sequence, open: fresh.count)
             for index in fresh {
                 ChangesList.append(
@@ -160,6 +164,9 @@ final class Pusher {
             return session.violation(error)
         }
         let historyMax = reply.properties.int("maxHistory") ?? limits.historyMax
+        var settled: [Outgoing] = []
+        var proofs: [Supersession] = []
+        var asked: [(outgoing: Outgoing, leaves: [RevisionID])] = []
         for (entry, answer) in zip(announced, answers) {
             switch answer {
             case .declined: tracker.close(entry.ticket)
@@ -167,11 +174,58 @@ final class Pusher {
                 session.refused(entry.name, by: .peer, code: status, reason: "declined before it was sent")
                 tracker.close(entry.ticket)
             case .wanted(let ancestors):
-                queue.append(
-                    Outgoing(
-                        name: entry.name, sequence: entry.sequence, ticket: entry.ticket, ancestors: ancestors,
-                        historyMax: max(1, historyMax)))
+                let outgoing = Outgoing(
+                    name: entry.name, sequence: entry.sequence, ticket: entry.ticket, ancestors: ancestors,
+                    historyMax: max(1, historyMax))
+                // A Kith node names the revision itself when it has it, and something is to be said of the leaves.
+                if session.configuration.peerIsKith, ancestors.first == entry.name.revision {
+                    asked.append((outgoing, Array(ancestors.dropFirst().prefix(limits.historyMax))))
+                } else if session.configuration.peerIsKith, ancestors.count == 2,
+                    ancestors[1] == entry.name.revision
+                {
+                    settled.append(outgoing)
+                    proofs.append(
+                        Supersession(id: entry.name.id, leaf: ancestors[0], revision: entry.name.revision))
+                } else {
+                    queue.append(outgoing)
+                }
             }
+        }
+        learn(proofs, settled)
+        teach(asked)
+    }
+
+    // MARK: Superseded leaves
+
+    /// The peer says that revisions announced to it are superseded: leaves here that it is right about cease to be such.
+    private func learn(_ proofs: [Supersession], _ outgoing: [Outgoing]) {
+        guard !outgoing.isEmpty else { return }
+        settling += 1
+        session.supersede(proofs) { [unowned self] in
+            settling -= 1
+            for one in outgoing { sendGone(one) }
+            work()
+        }
+    }
+
+    /// The peer has revisions announced to it, and other leaves: it is told which of those are superseded here.
+    private func teach(_ asked: [(outgoing: Outgoing, leaves: [RevisionID])]) {
+        guard !asked.isEmpty else { return }
+        settling += 1
+        let names = asked.flatMap { one in one.leaves.map { RevisionName(id: one.outgoing.name.id, revision: $0) } }
+        session.perform(.lookUp(names)) { [unowned self] result in
+            settling -= 1
+            guard case .lookups(let lookups) = result else { return session.storeFailed(result) }
+            var rest = lookups[...]
+            for (outgoing, leaves) in asked {
+                var proof: [RevisionID] = []
+                for (revision, lookup) in zip(leaves, rest.prefix(leaves.count)) {
+                    if case .superseded(let leaf) = lookup { proof += [leaf, revision] }
+                }
+                rest = rest.dropFirst(leaves.count)
+                sendGone(outgoing, proof: proof)
+            }
+            work()
         }
     }
 
@@ -240,13 +294,20 @@ final class Pusher {
 
     /// Tells the peer that an announced revision cannot come, mostly since a newer one took its place, which will be
     /// announced.
-    private func sendGone(_ outgoing: Outgoing) {
+    ///
+    /// - Parameter proof: pairs of revisions, what supersedes and what is superseded.
+    private func sendGone(_ outgoing: Outgoing, proof: [RevisionID] = []) {
+        var properties: BLIPProperties = [
+            "Profile": "norev", "id": outgoing.name.id.text, "rev": outgoing.name.revision.description,
+            "sequence": String(outgoing.sequence), "error": "410",
+        ]
+        if !proof.isEmpty {
+            properties.append(
+                RevisionMessage.supersededProperty, proof.map(\.description).joined(separator: ","))
+        }
         session.send(
             BLIPOutgoing(
-                properties: [
-                    "Profile": "norev", "id": outgoing.name.id.text, "rev": outgoing.name.revision.description,
-                    "sequence": String(outgoing.sequence), "error": "410",
-                ], body: [], isUrgent: false, isNoReply: true, isCompressed: false))
+                properties: properties, body: [], isUrgent: false, isNoReply: true, isCompressed: false))
         tracker.close(outgoing.ticket)
     }
 

@@ -169,6 +169,15 @@ public final class ReplicationSession {
         requests.append(PendingRequest(token: token, request: request))
     }
 
+    /// Takes the peer's word on leaves here that are superseded, and goes on when that is durable.
+    func supersede(_ supersessions: [Supersession], then handler: @escaping () -> Void) {
+        guard !supersessions.isEmpty else { return handler() }
+        perform(.supersede(supersessions)) { [unowned self] result in
+            guard case .superseded = result else { return storeFailed(result) }
+            handler()
+        }
+    }
+
     func send(_ request: BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
         let tag = makeTag()
         if let handler { replyHandlers[tag] = handler }

@@ -13,6 +13,21 @@ enum RevisionMessage {
         return RevisionName(id: id, revision: revision)
     }
 
+    /// The property of `norev` in which a Kith node says which of the receiver's leaves are superseded: pairs of revision
+    /// IDs, what supersedes before what is superseded.
+    static let supersededProperty = "kith-superseded"
+
+    /// What a `norev` message says of leaves that are superseded; anything that is no pair of revisions is left out.
+    static func supersessions(_ message: BLIPMessage, of id: DocumentID) -> [Supersession] {
+        guard let text = message.properties[supersededProperty] else { return [] }
+        let revisions = text.utf8.split(separator: UInt8(ascii: ",")).prefix(2 * ReplicationLimits().historyMax)
+            .map { try? RevisionID(parsing: String(decoding: $0, as: UTF8.self)) }
+        return stride(from: 0, to: revisions.count - 1, by: 2).compactMap { index in
+            guard let leaf = revisions[index], let revision = revisions[index + 1] else { return nil }
+            return Supersession(id: id, leaf: leaf, revision: revision)
+        }
+    }
+
     /// The revision that a `rev` message carries, with its attachments taken out of the body.
     ///
     /// - Throws: `KithError` saying which part cannot be used.

@@ -127,7 +127,7 @@ public struct StoreExecutor: Sendable {
         case .proveBlob(let digest, let prefix):
             guard try snapshot.blob(digest) != nil else { return .noBlob }
             return .blobProof(try snapshot.blobProof(digest, after: prefix))
-        case .insert, .writeLocal, .writeCheckpoint, .beginBlob, .appendBlob, .finishBlob:
+        case .insert, .supersede, .writeLocal, .writeCheckpoint, .beginBlob, .appendBlob, .finishBlob:
             throw KithError(.internal, "a write was sent to a reader")
         }
     }
@@ -136,6 +136,9 @@ public struct StoreExecutor: Sendable {
         switch request {
         case .insert(let revisions):
             return .inserted(try revisions.map { try insert($0, transaction) })
+        case .supersede(let supersessions):
+            for supersession in supersessions { try transaction.supersede(supersession) }
+            return .superseded
         case .writeLocal(let documents):
             for document in documents { try transaction.setLocalDocument(document.name, document.body) }
             return .written

@@ -12,6 +12,8 @@ public enum StoreRequest: Sendable {
     case readRevisions([(name: RevisionName, ancestors: [RevisionID])], bytesMax: Int)
     /// Stores revisions that the peer sent.
     case insert([IncomingRevision])
+    /// Takes the peer's word that leaves here are superseded by revisions that are here.
+    case supersede([Supersession])
     /// Reads a local document.
     case readLocal(name: String)
     /// Writes local documents together.
@@ -36,7 +38,7 @@ public enum StoreRequest: Sendable {
     public var isWrite: Bool {
         switch self {
         case .readChanges, .lookUp, .readRevisions, .readLocal, .hasBlobs, .readBlobPiece, .proveBlob, .beginBlob: false
-        case .insert, .writeLocal, .writeCheckpoint, .appendBlob, .finishBlob: true
+        case .insert, .supersede, .writeLocal, .writeCheckpoint, .appendBlob, .finishBlob: true
         }
     }
 }

@@ -11,6 +11,8 @@ public enum StoreResult: Sendable {
     case revisions([RevisionForTransfer?])
     /// One outcome for each revision.
     case inserted([Result<InsertOutcome, KithError>])
+    /// What was said of superseded leaves is taken and durable.
+    case superseded
     /// The local document, or `nil`.
     case local([UInt8]?)
     /// The local documents are written and durable.

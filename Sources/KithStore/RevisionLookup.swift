@@ -2,8 +2,12 @@ import KithDocuments
 
 /// Whether a revision is stored.
 public enum RevisionLookup: Sendable, Equatable {
-    /// It is in the document's tree: as a leaf, or as an ancestor whose body may be gone.
+    /// It is the document's only leaf.
     case known
+    /// It is a leaf, and so are these, the winner first.
+    case branch(others: [RevisionID])
+    /// It is known and no leaf: an ancestor, perhaps one that was pruned. `leaf` is what supersedes it.
+    case superseded(leaf: RevisionID)
     /// It is not; `ancestors` are revisions of the document with a lower generation, at most
     /// `StoreLimits.ancestorsMax`: leaves first, then the highest generation first.
     case missing(ancestors: [RevisionID])

@@ -16,13 +16,16 @@ extension Snapshot {
         _ id: DocumentID, _ revision: RevisionID, _ connection: SQLiteConnection
     ) throws -> RevisionLookup {
         guard let row = try row(id, connection) else { return .missing(ancestors: []) }
-        if row.winner.revision == revision { return .known }
+        if row.winner.revision == revision, !row.flags.contains(.hasBranches) { return .known }
         if row.isSingle {
             return .missing(
                 ancestors: row.winner.revision.generation < revision.generation ? [row.winner.revision] : [])
         }
         let tree = try row.tree(connection.databaseName)
-        if tree.contains(revision) { return .known }
+        if tree.isLeaf(revision) {
+            return .branch(others: tree.leaves.map(\.revision).filter { $0 != revision })
+        }
+        if let (leaf, _) = tree.supersession(of: revision) { return .superseded(leaf: leaf) }
         return .missing(ancestors: tree.possibleAncestors(of: revision, limit: StoreLimits.ancestorsMax))
     }
 

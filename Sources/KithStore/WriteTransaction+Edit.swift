@@ -114,6 +114,25 @@ extension WriteTransaction {
         }
     }
 
+    /// Takes another node's word that a leaf here is an ancestor of a revision that is here as well, because the two came
+    /// without the history that says so. Where either is not here, or the one is no leaf, nothing changes.
+    ///
+    /// - Returns: whether the document has changed, and has a new sequence.
+    @discardableResult
+    public func supersede(_ supersession: Supersession) throws -> Bool {
+        let connection = try connection
+        guard supersession.revision.generation < supersession.leaf.generation,
+            let row = try row(supersession.id, connection), row.flags.contains(.hasBranches)
+        else { return false }
+        var tree = try row.tree(connection.databaseName)
+        guard tree.isLeaf(supersession.revision), tree.contains(supersession.leaf),
+            case .historyExtended(leavesChanged: true) = try tree.insert(
+                supersession.leaf, history: [supersession.revision])
+        else { return false }
+        _ = try store(supersession.id, over: row, tree: tree, new: nil)
+        return true
+    }
+
     /// Keeps a local document, or removes it: it stays on this node, has no revisions and takes no sequence.
     ///
     /// - Parameters:

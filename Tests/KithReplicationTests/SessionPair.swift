@@ -5,6 +5,7 @@ import KithStore
 /// Two sessions over a pipe in one process, with real stores: everything that can move is moved at once.
 final class SessionPair {
     let databases: [Database]
+    private let names: (Int, Int)
     let executors: [StoreExecutor]
     private(set) var sessions: [ReplicationSession] = []
     private(set) var seconds = 0.0
@@ -13,7 +14,11 @@ final class SessionPair {
     /// Frames passed, in each direction.
     private(set) var frames = [0, 0]
 
-    init(limits: ReplicationLimits = ReplicationLimits(), databases: [Database]? = nil) throws {
+    /// - Parameter names: who the two are where there are more, so that each pair has its own checkpoint.
+    init(
+        limits: ReplicationLimits = ReplicationLimits(), databases: [Database]? = nil, names: (Int, Int) = (0, 1)
+    ) throws {
+        self.names = names
         self.databases = try databases ?? [Self.database(), Self.database()]
         executors = self.databases.map { StoreExecutor(database: $0) }
         try connect(limits: limits)
@@ -33,7 +38,8 @@ final class SessionPair {
         sessions = [ReplicationRole.active, .passive].map { role in
             ReplicationSession(
                 ReplicationConfiguration(
-                    role: role, checkpointName: "cp-pair", progressName: "progress/other", peerIsKith: true,
+                    role: role, checkpointName: "cp-\(names.0)-\(names.1)", progressName: "progress/other",
+                    peerIsKith: true,
                     limits: limits))
         }
         for (session, database) in zip(sessions, databases) {

@@ -13,13 +13,16 @@ final class SimulatedNode {
     var incarnation = 0
     var isDiskFull = false
 
-    init(index: Int, clock: SimulatedClock) throws {
+    init(index: Int, clock: SimulatedClock, revisionsLimit: Int?) throws {
         self.index = index
         var options = DatabaseOptions()
         options.writer = .caller
         options.clock = { clock.milliseconds }
         database = try Database(
             path: ":memory:", name: DatabaseName("simulation"), create: true, options: options)
+        if let revisionsLimit {
+            try database.writeBlocking { try $0.setSettings(DatabaseSettings(revisionsLimit: revisionsLimit)) }
+        }
         executor = StoreExecutor(database: database)
     }
 

@@ -60,7 +60,9 @@ public final class Simulation {
         self.report = SimulationReport(seed: configuration.seed)
         self.files = SimulatedFiles(seed: configuration.seed, large: configuration.hasLargeAttachment)
         for index in 0..<configuration.nodeCount {
-            let node = try SimulatedNode(index: index, clock: clock)
+            let limits = configuration.revisionsLimits
+            let node = try SimulatedNode(
+                index: index, clock: clock, revisionsLimit: limits.isEmpty ? nil : limits[index % limits.count])
             nodes.append(node)
         }
         for active in 0..<configuration.nodeCount {
@@ -347,7 +349,7 @@ public final class Simulation {
         if pending.request.isWrite, node.isDiskFull {
             result = .failed(KithError(.diskFull, "no space is left"))
         } else if case .insert(let revisions) = pending.request, configuration.sabotage == .forgetsStoredRevision,
-            sabotageLeft > 0, seconds > configuration.busySeconds / 2
+            sabotageLeft > 0, seconds > configuration.busySeconds * 0.8
         {
             sabotageLeft -= 1
             result = .inserted(revisions.map { _ in .success(.inserted(sequence: 1)) })
@@ -360,9 +362,20 @@ public final class Simulation {
                 bytes[0] ^= 1
                 answer = .blobPiece(bytes, length: length)
             }
+            if case .lookups(let lookups) = answer, configuration.sabotage == .hidesSuperseded {
+                answer = .lookups(
+                    lookups.map { lookup in
+                        switch lookup {
+                        case .branch, .superseded: .known
+                        case .known, .missing: lookup
+                        }
+                    })
+            }
             result = answer
-            if case .insert = pending.request {
+            switch pending.request {
+            case .insert, .supersede:
                 queue.add(.notice(node: node.index), at: seconds + random.seconds(0...0.005))
+            default: break
             }
         }
         queue.add(

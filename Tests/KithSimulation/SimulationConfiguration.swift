@@ -4,6 +4,8 @@ public struct SimulationConfiguration: Sendable {
     public enum Sabotage: Sendable {
         /// One store answers that a revision is stored, and forgets it.
         case forgetsStoredRevision
+        /// No node tells another which leaves are superseded.
+        case hidesSuperseded
         /// One byte of an attachment changes on its way out of a store.
         case changesByteOfBlob
     }
@@ -48,6 +50,9 @@ public struct SimulationConfiguration: Sendable {
     public var attachmentChance = 0.3
     /// Whether one of the attachments is a large one.
     public var hasLargeAttachment = false
+    /// How many revisions of a branch the nodes keep, one after the other and from the first again; empty for the default.
+    /// Histories are then cut short, and nodes must tell each other what is superseded.
+    public var revisionsLimits: [Int] = []
     /// How long after the last fault the mesh may take to converge.
     public var settleSeconds = 120.0
     /// A fault built in on purpose; `nil` for an honest run.
@@ -74,6 +79,11 @@ public struct SimulationConfiguration: Sendable {
         configuration.largeDocumentChance = random.chance(0.2) ? 0.15 : 0.01
         configuration.attachmentChance = random.chance(0.2) ? 0 : random.seconds(0.05...0.6)
         configuration.hasLargeAttachment = random.chance(0.2)
+        if random.chance(0.4) {
+            configuration.revisionsLimits = (0..<5).map { _ in [1, 1, 3, 3, 20, 1_000][random.int(0..<6)] }
+            configuration.documentCount = random.int(1..<5)
+            configuration.writeCount = random.int(40..<200)
+        }
         return configuration
     }
 }

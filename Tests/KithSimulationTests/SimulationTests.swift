@@ -59,6 +59,26 @@ struct SimulationTests {
         #expect(report.conflicts > 0)
     }
 
+    @Test("without a word on what is superseded, short histories leave false conflicts, and they are found")
+    func falseConflictsAreFound() throws {
+        var found = 0
+        for seed in 1...20 as ClosedRange<UInt64> {
+            var configuration = SimulationConfiguration(seed: seed)
+            configuration.documentCount = 2
+            configuration.writeCount = 120
+            configuration.nodeCount = 4
+            configuration.partitionCount = 8
+            configuration.diskFullCount = 0
+            configuration.attachmentChance = 0
+            configuration.largeDocumentChance = 0
+            configuration.revisionsLimits = [1, 3, 20, 1]
+            #expect(try Simulation(configuration).run().failures.isEmpty)
+            configuration.sabotage = .hidesSuperseded
+            if try !Simulation(configuration).run().failures.isEmpty { found += 1 }
+        }
+        #expect(found > 0)
+    }
+
     @Test(
         "a store that forgets what it acknowledged is found out, and one that changes a byte of an attachment",
         arguments: [SimulationConfiguration.Sabotage.forgetsStoredRevision, .changesByteOfBlob])

@@ -58,12 +58,38 @@ struct QueryTests {
         #expect(try ask("single", "1-aa") == .known)
         #expect(try ask("single", "1-bb") == .missing(ancestors: []))
         #expect(try ask("single", "2-bb") == .missing(ancestors: [revision("1-aa")]))
-        for known in ["4-dd", "3-cc", "2-bb", "1-aa", "3-ee"] { #expect(try ask("long", known) == .known) }
+        #expect(try ask("long", "4-dd") == .branch(others: [revision("3-ee")]))
+        #expect(try ask("long", "3-ee") == .branch(others: [revision("4-dd")]))
+        for known in ["3-cc", "2-bb", "1-aa"] {
+            #expect(try ask("long", known) == .superseded(leaf: revision("4-dd")))
+        }
         #expect(
             try ask("long", "5-ff")
                 == .missing(ancestors: ["4-dd", "3-ee", "3-cc", "2-bb", "1-aa"].map { try revision($0) }))
         #expect(try ask("long", "3-ff") == .missing(ancestors: ["2-bb", "1-aa"].map { try revision($0) }))
         #expect(try database.read { try $0.lookup([]) }.isEmpty)
+    }
+
+    @Test("a leaf that another node knows to be superseded ceases to be one; nothing else is changed by such a word")
+    func supersede() throws {
+        let database = try memoryDatabase()
+        let revisions = [try incoming("a", ["30-aa", "29-bb"]), try incoming("a", ["5-cc"])]
+        try database.writeBlocking { transaction in for revision in revisions { try transaction.insert(revision) } }
+        func take(_ leaf: String, _ superseded: String) throws -> Bool {
+            let word = try Supersession(id: id("a"), leaf: revision(leaf), revision: revision(superseded))
+            return try database.writeBlocking { try $0.supersede(word) }
+        }
+        let before = try database.read { try $0.lastSequence }
+        #expect(try !take("31-ff", "5-cc"))
+        #expect(try !take("30-aa", "4-cc"))
+        #expect(try !take("5-cc", "30-aa"))
+        #expect(try database.read { try $0.lastSequence } == before)
+        #expect(try take("30-aa", "5-cc"))
+        #expect(try database.read { try $0.lastSequence } > before)
+        #expect(try !take("30-aa", "5-cc"))
+        let document = try database.read { try $0.document(id("a")) }
+        #expect(try document?.leaves.map(\.revision) == [revision("30-aa")])
+        #expect(try database.checkNow().faults.isEmpty)
     }
 
     @Test("at most ten ancestors are offered")

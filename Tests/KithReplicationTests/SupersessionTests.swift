@@ -1,0 +1,106 @@
+import KithDocuments
+import KithReplication
+import KithStore
+import KithWire
+import Testing
+
+@Suite("Leaves that are superseded elsewhere")
+struct SupersessionTests {
+    /// A knows that 5 is an ancestor of 30. The laptop B has 5 as its leaf, and C has 30 with a history that ends before 5;
+    /// B and C have met.
+    private func nodes(isDeleted: Bool, limit: Int = 20) throws -> [Database] {
+        let databases = try (0..<3).map { _ in try SessionPair.database() }
+        try databases[0].writeBlocking { try $0.setSettings(DatabaseSettings(revisionsLimit: limit)) }
+        let id = try DocumentID("stock")
+        func write(_ numbers: ClosedRange<Int>, _ parent: RevisionID?) throws -> RevisionID? {
+            var parent = parent
+            for number in numbers {
+                let isLast = isDeleted && number == 30
+                parent = try databases[0].writeBlocking { [parent] transaction in
+                    try transaction.put(
+                        id, body: Array((isLast ? "{}" : "{\"n\":\(number)}").utf8), parent: parent, isDeleted: isLast
+                    ).revision
+                }
+            }
+            return parent
+        }
+        let fifth = try write(1...5, nil)
+        try meet(databases, 1, 0)
+        _ = try write(6...30, fifth)
+        try meet(databases, 2, 0)
+        try meet(databases, 1, 2)
+        for database in databases[1...] { #expect(try leaves(database) == 2) }
+        return databases
+    }
+
+    private func leaves(_ database: Database) throws -> Int {
+        try database.read { try $0.document(DocumentID("stock"))?.leaves.count ?? 0 }
+    }
+
+    private func meet(_ databases: [Database], _ active: Int, _ passive: Int) throws {
+        let pair = try SessionPair(databases: [databases[active], databases[passive]], names: (active, passive))
+        try pair.run()
+        try pair.pass(seconds: 10)
+        for session in pair.sessions {
+            #expect(session.ended == nil)
+            #expect(session.status.state == .idle)
+            #expect(session.status.refusals == 0)
+            #expect(session.status.toSend == 0)
+            #expect(session.status.toReceive == 0)
+        }
+    }
+
+    @Test(
+        "a node that knows better tells it to the others, whoever dials, and they tell each other",
+        arguments: [false, true], [0, 1, 2, 3])
+    func convergence(isDeleted: Bool, order: Int) throws {
+        let databases = try nodes(isDeleted: isDeleted, limit: order == 3 ? 1 : 20)
+        // The last meeting has nothing to do with A.
+        for (active, passive) in [[(0, 1), (1, 2)], [(1, 0), (2, 1)], [(0, 2), (1, 2)], [(2, 0), (2, 1)]][order] {
+            try meet(databases, active, passive)
+        }
+        let digests = try databases.map { try $0.read { try $0.digest() } }
+        #expect(digests[0].leafRevisions == 1)
+        #expect(digests[0].deleted == (isDeleted ? 1 : 0))
+        #expect(digests[1] == digests[0])
+        #expect(digests[2] == digests[0])
+        for database in databases { #expect(try database.checkNow().faults.isEmpty) }
+    }
+
+    @Test("a link that is lost at any frame of it loses nothing", arguments: [3, 6, 8, 9, 10, 11, 12, 13, 14, 16])
+    func cutAnywhere(frames: Int) throws {
+        let databases = try nodes(isDeleted: true)
+        for (active, passive) in [(1, 0), (2, 1)] {
+            let pair = try SessionPair(
+                databases: [databases[active], databases[passive]], names: (active, passive))
+            try pair.run(stoppingAfterFrames: frames)
+            try meet(databases, active, passive)
+        }
+        for database in databases { #expect(try leaves(database) == 1) }
+    }
+
+    @Test("a peer that is no Kith node is answered as ever")
+    func foreignPeer() throws {
+        for isKith in [false, true] {
+            let stranger = try Stranger(try nodes(isDeleted: false)[0], peerIsKith: isKith)
+            let known = try stranger.database.read { snapshot in
+                try snapshot.document(DocumentID("stock"))?.revision
+            }
+            let leaf = try #require(known)
+            stranger.send(
+                ["Profile": "changes"], Array("[[1,\"stock\",\"\(leaf)\"]]".utf8), tag: 1)
+            try stranger.run()
+            #expect(stranger.replies[1].map { String(decoding: $0.body, as: UTF8.self) } == "[0]")
+            let history = try stranger.database.read { snapshot in
+                try snapshot.revisionForTransfer(DocumentID("stock"), leaf)?.history ?? []
+            }
+            let ancestor = try #require(history.last)
+            stranger.send(
+                ["Profile": "changes"], Array("[[2,\"stock\",\"\(ancestor)\"]]".utf8), tag: 2)
+            try stranger.run()
+            #expect(
+                stranger.replies[2].map { String(decoding: $0.body, as: UTF8.self) }
+                    == (isKith ? "[[\"\(leaf)\",\"\(ancestor)\"]]" : "[0]"))
+        }
+    }
+}
