@@ -236,12 +236,12 @@ final class Puller {
         }
     }
 
-    private func stored(_ item: ReceivedRevision, _ outcome: Result<InsertOutcome, KithError>) {
+    private func stored(_ item: ReceivedRevision, _ outcome: Result<Insertion, KithError>) {
         switch outcome {
-        case .success(let outcome):
-            if case .inserted(let sequence) = outcome {
+        case .success(let insertion):
+            if case .inserted(let sequence) = insertion.outcome {
                 session.status.revisionsReceived += 1
-                session.pusher?.noteEcho(item.name, sequence)
+                session.pusher?.noteEcho(item.name, sequence, after: insertion.previousSequence)
             }
             session.reply(to: item.message)
             finish(item.tickets)

@@ -25,8 +25,10 @@ final class Pusher {
     private var remaining: Int?
     private var countedAtSeconds = -Double.infinity
     private var saidCaughtUp = false
-    /// Under which sequence revisions of this peer were stored.
-    private var echoes: [RevisionName: UInt64] = [:]
+    /// Under which sequence revisions of this peer were stored, and that of their documents before.
+    private var echoes: [RevisionName: (sequence: UInt64, previous: UInt64)] = [:]
+    /// Everything up to here has been announced as it was when nothing lay behind it.
+    private var caughtUpThrough: UInt64 = 0
     /// Answered lists of which something waits for the store.
     private var settling = 0
     private let batchMax: Int
@@ -47,6 +49,7 @@ final class Pusher {
         self.cursor = since
         self.lastSequence = max(lastSequence, since)
         self.tracker = SequenceTracker(completed: since)
+        caughtUpThrough = since
         // Nothing behind the position: known without a count.
         if since >= lastSequence { remaining = 0 }
         self.batchMax = max(1, min(batchMax, session.configuration.limits.changesPerListMax))
@@ -73,9 +76,16 @@ final class Pusher {
     }
 
     /// Notes a revision that just came from this peer, so that its own change is not announced back. A later change of
-    /// the document is announced with all leaves, since it can be that another one is none any more.
-    func noteEcho(_ name: RevisionName, _ sequence: UInt64) {
-        if echoes.count < limits.echoesMax { echoes[name] = sequence }
+    /// the document is announced with all leaves, since it can be that another one is none any more; and so is one whose
+    /// state before had not been announced yet, which nobody would be told of otherwise.
+    func noteEcho(_ name: RevisionName, _ sequence: UInt64, after previous: UInt64) {
+        if echoes.count < limits.echoesMax { echoes[name] = (sequence, previous) }
+    }
+
+    /// Whether the peer knows all of a change, since it is what came from the peer. Asked once.
+    private func isEcho(_ name: RevisionName, of change: Change) -> Bool {
+        guard let echo = echoes.removeValue(forKey: name) else { return false }
+        return echo.sequence == change.sequence && echo.previous <= caughtUpThrough
     }
 
     /// Does whatever the windows allow.
@@ -110,9 +120,11 @@ final class Pusher {
                 remaining = max(0, old - changes.count)
             }
             // The store may skip sequences; behind the last change there is nothing up to the end that it named.
-            cursor = changes.count < batchMax ? max(cursor, last) : changes[changes.count - 1].sequence
+            let isCaughtUp = changes.count < batchMax
+            cursor = isCaughtUp ? max(cursor, last) : changes[changes.count - 1].sequence
             if cursor >= lastSequence { remaining = 0 }
             announce(changes)
+            if isCaughtUp { caughtUpThrough = max(caughtUpThrough, last) }
             work()
         }
     }
@@ -123,7 +135,7 @@ final class Pusher {
         for change in changes {
             let leaves = session.configuration.peerIsKith ? change.leaves : [change.winner]
             let names = leaves.map { RevisionName(id: change.id, revision: $0.revision) }
-            let fresh = names.indices.filter { echoes.removeValue(forKey: names[$0]) != change.sequence }
+            let fresh = names.indices.filter { !isEcho(names[$0], of: change) }
             let ticket = tracker.add(change.sequence, open: fresh.count)
             for index in fresh {
                 ChangesList.append(

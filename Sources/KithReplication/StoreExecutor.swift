@@ -160,9 +160,10 @@ public struct StoreExecutor: Sendable {
     /// undoes the whole batch, so that nothing half stored is acknowledged.
     private static func insert(
         _ revision: IncomingRevision, _ transaction: WriteTransaction
-    ) throws -> Result<InsertOutcome, KithError> {
+    ) throws -> Result<Insertion, KithError> {
         do {
-            return .success(try transaction.insert(revision))
+            let previous = try transaction.sequence(of: revision.id) ?? 0
+            return .success(Insertion(outcome: try transaction.insert(revision), previousSequence: previous))
         } catch let error as KithError {
             switch error.code {
             case .badDocument, .badName, .tooLarge, .conflict, .badRequest, .attachmentMissing: return .failure(error)

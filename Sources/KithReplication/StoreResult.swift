@@ -10,7 +10,7 @@ public enum StoreResult: Sendable {
     /// An answer for each revision asked for, `nil` when it is no longer here; fewer, at least one, when bodies are large.
     case revisions([RevisionForTransfer?])
     /// One outcome for each revision.
-    case inserted([Result<InsertOutcome, KithError>])
+    case inserted([Result<Insertion, KithError>])
     /// What was said of superseded leaves is taken and durable.
     case superseded
     /// The local document, or `nil`.

@@ -1,6 +1,14 @@
 import KithDocuments
 
 extension Snapshot {
+    /// The sequence of a document's last change; nil when there is no such document.
+    public final func sequence(of id: DocumentID) throws -> UInt64? {
+        try connection.with(.sequence, in: number) { statement in
+            statement.bind(id, at: 1)
+            return try statement.step() ? statement.uint(0) : nil
+        }
+    }
+
     /// Says of each revision whether it is stored, in the order of the question.
     public final func lookup(_ revisions: [(DocumentID, RevisionID)]) throws -> [RevisionLookup] {
         let connection = try connection

@@ -352,7 +352,8 @@ public final class Simulation {
             sabotageLeft > 0, seconds > configuration.busySeconds * 0.8
         {
             sabotageLeft -= 1
-            result = .inserted(revisions.map { _ in .success(.inserted(sequence: 1)) })
+            result = .inserted(
+                revisions.map { _ in .success(Insertion(outcome: .inserted(sequence: 1), previousSequence: 0)) })
         } else {
             var answer = node.executor.performNow(pending.request)
             if case .blobPiece(var bytes, let length) = answer, configuration.sabotage == .changesByteOfBlob,
