@@ -184,7 +184,7 @@ public final class Simulation {
         // Removes blobs that nobody uses any more, while others may be about to read or use them.
         if random.chance(0.3) { try node.database.doHousekeeping() }
         let files = self.files
-        let written: RevisionID? = try node.database.writeBlocking { transaction in
+        let edit = { @Sendable (transaction: WriteTransaction) throws -> RevisionID? in
             let leaves = try transaction.document(id)?.leaves ?? []
             let live = leaves.filter { !$0.isDeleted }
             let parent = live.isEmpty ? nil : picksLoser ? live[Int(choice % UInt64(live.count))] : live[0]
@@ -195,6 +195,13 @@ public final class Simulation {
                 attachments: try files.attachments(
                     deletes ? .drop : change, file: file, kept: kept ?? AttachmentList(), in: transaction)
             ).revision
+        }
+        let written: RevisionID?
+        do {
+            written = try node.database.writeBlocking(edit)
+        } catch let error as KithError where error.code == .conflict {
+            // Another node has made the same edit, which is known here although its parent still looks like a leaf.
+            return note("node \(node.index) made an edit of \(id) that is known already")
         }
         guard let written else { return }
         acknowledged.append(RevisionName(id: id, revision: written))
