@@ -4,7 +4,8 @@ extension WriteTransaction {
     /// Writes a new revision of a document, as a child of the revision that the writer has seen.
     ///
     /// The revision ID follows from parent, deletion and body alone. Without `parent`, a new document begins at
-    /// generation 1, and a deleted one comes back as a child of its tombstone.
+    /// generation 1, and a deleted one comes back as a child of its tombstone. If the very same edit has come from
+    /// another node already, nothing is added; `parent` ceases to be a leaf if it still was one.
     ///
     /// - Parameters:
     ///   - id: the document.
@@ -41,12 +42,11 @@ extension WriteTransaction {
             return (revision, try store(id, over: nil, tree: nil, new: new))
         }
         var tree = try row.tree(connection.databaseName)
-        guard !tree.contains(revision) else {
-            // The same edit came from elsewhere without its history, so that the parent still looks like a leaf.
-            throw Self.conflict(id, row, connection)
-        }
+        // The same edit may have come from elsewhere without its history, so that the parent still looks like a leaf:
+        // then this one says whose child it is, and only the leaves change.
+        let isKnown = tree.contains(revision)
         try tree.insert(revision, history: [actualParent], isDeleted: isDeleted)
-        return (revision, try store(id, over: row, tree: tree, new: new))
+        return (revision, try store(id, over: row, tree: tree, new: isKnown ? nil : new))
     }
 
     /// Deletes a document: writes a tombstone with the body `{}` as a child of `parent`.

@@ -196,14 +196,7 @@ public final class Simulation {
                     deletes ? .drop : change, file: file, kept: kept ?? AttachmentList(), in: transaction)
             ).revision
         }
-        let written: RevisionID?
-        do {
-            written = try node.database.writeBlocking(edit)
-        } catch let error as KithError where error.code == .conflict {
-            // Another node has made the same edit, which is known here although its parent still looks like a leaf.
-            return note("node \(node.index) made an edit of \(id) that is known already")
-        }
-        guard let written else { return }
+        guard let written = try node.database.writeBlocking(edit) else { return }
         acknowledged.append(RevisionName(id: id, revision: written))
         report.acknowledged += 1
         note("node \(node.index) wrote \(id) \(written)")

@@ -86,6 +86,24 @@ struct DocumentTests {
         #expect(try database.read { try $0.lastSequence } == sequence)
     }
 
+    @Test("an edit that another node has made as well, and that came without its history, is known, and its parent no leaf")
+    func knownEdit() throws {
+        let first = try put("a", #"{"n":1}"#)
+        let name = try id("a")
+        // What the same edit is called, as the other node calls it.
+        let second = try put("b", #"{"n":2}"#, parent: put("b", #"{"n":1}"#))
+        let incoming = IncomingRevision(id: name, revision: second, body: bytes(#"{"n":2}"#))
+        _ = try database.writeBlocking { try $0.insert(incoming) }
+        #expect(try read("a")?.leaves.count == 2)
+        let sequence = try database.read { try $0.lastSequence }
+        #expect(try put("a", #"{"n":2}"#, parent: first) == second)
+        #expect(try read("a")?.leaves == [Leaf(revision: second, isDeleted: false)])
+        #expect(try database.read { try $0.history(name, second) } == [first])
+        #expect(try database.read { try $0.lastSequence } == sequence + 1)
+        #expect(try database.read { try $0.conflictCount } == 0)
+        #expect(try database.findFaults().isEmpty)
+    }
+
     @Test("a refusal names document and current revision, and no content")
     func conflictMessage() throws {
         let first = try put("a", #"{"secret":"mellon"}"#)
