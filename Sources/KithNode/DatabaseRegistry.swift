@@ -13,6 +13,9 @@ final class DatabaseRegistry {
     private var failed: [DatabaseName: KithError] = [:]
     /// Names that are being made or removed, so that two callers cannot do both at once.
     private var busy: Set<DatabaseName> = []
+    /// Comes when those that failed for a passing reason are tried again.
+    private var retry: LoopTimer?
+    private var isClosed = false
     /// Called when a database was opened or made.
     var onOpen: ((OpenDatabase) -> Void)?
     /// Called when a database is about to be closed for good.
@@ -43,6 +46,11 @@ final class DatabaseRegistry {
     }
 
     func find(_ name: DatabaseName) -> OpenDatabase? { open[name] }
+
+    /// Those that are there and could not be opened, by name, and why.
+    var failures: [(name: DatabaseName, error: KithError)] {
+        failed.keys.sorted().compactMap { name in failure(name).map { (name, $0) } }
+    }
 
     /// Why a database that is there could not be opened; nil also when its file was moved away since.
     func failure(_ name: DatabaseName) -> KithError? {
@@ -75,6 +83,31 @@ final class DatabaseRegistry {
                 failed[name] = error
                 onFailure(name.text, error)
             }
+        }
+        scheduleRetry()
+    }
+
+    /// Tries to open those again that could not be opened for a reason that passes: a full disk, a file system that was
+    /// not there yet.
+    func retryFailed() async {
+        retry?.cancel()
+        retry = nil
+        for (name, error) in failures where error.code.isRetryable && busy.insert(name).inserted {
+            defer { busy.remove(name) }
+            do {
+                try await load(name, create: false)
+            } catch {
+                failed[name] = error
+            }
+        }
+        scheduleRetry()
+    }
+
+    private func scheduleRetry() {
+        guard !isClosed, retry == nil, failures.contains(where: { $0.error.code.isRetryable }) else { return }
+        retry = EventLoop.shared.schedule(afterSeconds: NodeLimits.reopenSeconds) { [weak self] in
+            guard let self else { return }
+            Task { await self.retryFailed() }
         }
     }
 
@@ -117,19 +150,22 @@ final class DatabaseRegistry {
         busy.insert(name)
     }
 
-    /// Removes a database and everything in it, here only.
+    /// Removes a database and everything in it, here only; also one that cannot be opened.
     ///
     /// - Throws: `.databaseNotFound`; errors of the file system.
     func remove(_ name: DatabaseName) async throws(KithError) {
-        let database = try database(name)
+        let database = open[name]
+        if database == nil, failure(name) == nil { _ = try self.database(name) }
         guard !busy.contains(name) else {
             throw KithError(.conflict, "the database \"\(name)\" is being made or removed")
         }
         busy.insert(name)
         defer { busy.remove(name) }
-        open[name] = nil
-        onRemove?(database)
-        await database.close()
+        if let database {
+            open[name] = nil
+            onRemove?(database)
+            await database.close()
+        }
         let path = path(name)
         try Database.removeFiles(at: path, name: name)
         guard access(path, F_OK) != 0 else {
@@ -139,6 +175,8 @@ final class DatabaseRegistry {
 
     /// Closes all; waits for writes under way.
     func closeAll() async {
+        isClosed = true
+        retry?.cancel()
         let databases = all
         open = [:]
         for database in databases { await database.close() }
@@ -148,6 +186,10 @@ final class DatabaseRegistry {
         let path = path(name)
         do {
             let database = try await Task.detached { try Database(path: path, name: name, create: create) }.value
+            guard !isClosed else {
+                database.close()
+                throw KithError(.closed, "the node is stopping")
+            }
             let opened = try OpenDatabase(name: name, database: database)
             open[name] = opened
             failed[name] = nil

@@ -8,7 +8,10 @@ extension Node {
     public func status() async -> NodeStatus {
         var databases: [NodeStatus.DatabaseStatus] = []
         var conflicts: [NodeStatus.ConflictStatus] = []
-        var problems = startProblems
+        var problems = registry.failures.map { name, error in
+            NodeStatus.Problem(
+                code: error.code.name, severity: .error, subject: name.text, text: error.message, command: nil)
+        }
         for database in registry.all {
             let bytes = Int64(database.database.sizeOnDisk)
             let name = database.name.text

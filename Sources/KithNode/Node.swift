@@ -40,8 +40,6 @@ public final class Node {
     var discoveryStatus = NodeStatus.DiscoveryStatus.off(reason: "it is starting", remedy: nil)
     var listening: [String] = []
     var nearby = NearbyNodes()
-    /// Problems found at the start that stay until the next one.
-    var startProblems: [NodeStatus.Problem] = []
     private var statusWaiters: [CheckedContinuation<Void, Never>] = []
     /// Counts what status shows; a reader that has seen this number has seen everything.
     private(set) var statusVersion: UInt64 = 0
@@ -93,7 +91,6 @@ public final class Node {
         links.onChange = { [weak self] in self?.statusChanged() }
         registry.onOpen = { [weak self] database in
             guard let self else { return }
-            startProblems.removeAll { $0.subject == database.name.text }
             database.onChange = { [weak self] in self?.links.databaseChanged($0) }
             links.refresh()
         }
@@ -102,9 +99,6 @@ public final class Node {
         try listen()
         try await registry.openAll { name, error in
             log("database \(name) cannot be opened: \(error)")
-            startProblems.append(
-                NodeStatus.Problem(
-                    code: error.code.name, severity: .error, subject: name, text: error.message, command: nil))
         }
         administration = try AdministrationServer(node: self)
         log(
@@ -177,6 +171,7 @@ public final class Node {
     public func deleteDatabase(_ name: DatabaseName) async throws(KithError) {
         try await registry.remove(name)
         log("database \(name) was removed")
+        statusChanged()
     }
 
     // MARK: The network

@@ -46,6 +46,8 @@ public enum NodeLimits {
     public static let logLinesRemembered = 200
     /// Databases of a node.
     public static let databasesMax = 1_000
+    /// A database that could not be opened for a reason that passes is tried again after this time.
+    static let reopenSeconds = 10.0
     /// Refused documents that status remembers for each peer and database.
     public static let refusalsRememberedMax = 20
 }

@@ -62,7 +62,7 @@ enum DatabaseFile {
     /// Makes the file of a new database, durable and complete under its name, or not at all; does nothing when another
     /// one was quicker.
     static func create(_ path: String, databaseName: String, vfsName: String? = nil) throws(KithError) {
-        let draft = path + ".creating"
+        let draft = path + ".kith-creating"
         let lock = try lockDraft(draft, databaseName: databaseName)
         defer { OpenFiles.close(lock) }
         defer { remove(draft) }
@@ -106,7 +106,7 @@ enum DatabaseFile {
     static func whileFree(
         _ path: String, databaseName: String, _ body: () throws(KithError) -> Void
     ) throws(KithError) -> Bool {
-        let draft = path + ".creating"
+        let draft = path + ".kith-creating"
         let lock = try lockDraft(draft, databaseName: databaseName)
         defer { OpenFiles.close(lock) }
         var information = stat()

@@ -70,6 +70,11 @@ class Maintenance(NodeTestCase):
             if code == 26:
                 done = self.node.run("db", "check", "clinic", "--json")
                 self.assertEqual([done.returncode, json.loads(done.stdout)["fault_count"]], [26, 1])
+                # It can be deleted all the same, and made anew.
+                self.node.check("db", "delete", "clinic", "--yes")
+                self.assertFalse(path.exists())
+                self.assertNotIn("clinic", self.node.run("status").stdout)
+                self.node.check("db", "create", "clinic")
             else:
                 # Moved away, the name is free.
                 path.rename(self.folder / "away.kith")

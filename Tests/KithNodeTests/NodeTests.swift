@@ -1,3 +1,4 @@
+import Glibc
 import Kith
 import KithDocuments
 import KithTransport
@@ -183,5 +184,32 @@ struct NodeTests {
         await #expect { _ = try await Node.start(home: home, options: options) } throws: { ErrorCode.portBusy ~= $0 }
         _ = try home.lock()
         await a.node.stop()
+    }
+
+    @Test("a database that cannot be opened for a reason that passes is opened when that has passed")
+    func reopening() async throws {
+        let name = try DatabaseName("clinic")
+        let home: NodeHome
+        let folder: TemporaryHome
+        do {
+            let first = try await Running("a")
+            (home, folder) = (first.home, first.folder)
+            try await first.node.createDatabase(name)
+            try await put(first, "bed:1", "{}")
+            await first.node.stop()
+        }
+        let path = home.databasesPath + "/clinic.kith"
+        try #require(rename(path, path + ".away") == 0 && mkdir(path, 0o700) == 0)
+        let second = try await Running("a", home: home)
+        #expect(await second.node.status().problems.map(\.subject) == ["clinic"])
+        #expect(throws: KithError.self) { try second.node.database(name) }
+        await second.node.registry.retryFailed()
+        #expect(await second.node.status().problems.map(\.subject) == ["clinic"])
+        try #require(rmdir(path) == 0 && rename(path + ".away", path) == 0)
+        await second.node.registry.retryFailed()
+        #expect(try second.node.database(name).read { try $0.documentCount } == 1)
+        #expect(await second.node.status().problems.isEmpty)
+        await second.node.stop()
+        withExtendedLifetime(folder) {}
     }
 }

@@ -302,7 +302,7 @@ struct BackupTests {
         try fill(database)
         try await database.backup(to: folder.file("backup"))
         let path = folder.file("restored")
-        let lock = open(path + ".creating", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let lock = open(path + ".kith-creating", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         try #require(flock(lock, LOCK_EX) == 0)
         let last = Shared<MaintenanceProgress.Phase?>(nil)
         let restore = Task { [name] in

@@ -54,13 +54,13 @@ struct FileTests {
     @Test("a new file is readable by its owner only, and what a crash left of a draft does no harm")
     func creation() throws {
         let folder = TemporaryFolder()
-        write(bytes("half a draft"), to: folder.file() + ".creating")
+        write(bytes("half a draft"), to: folder.file() + ".kith-creating")
         let database = try fileDatabase(folder)
         database.close()
         var information = stat()
         #expect(stat(folder.file(), &information) == 0)
         #expect(information.st_mode & 0o777 == 0o600)
-        #expect(contents(folder.file() + ".creating") == nil)
+        #expect(contents(folder.file() + ".kith-creating") == nil)
         try Database.removeFiles(at: folder.file(), name: DatabaseName("test"))
         #expect(contents(folder.file()) == nil)
     }
