@@ -37,6 +37,14 @@ final class Puller {
     private struct List {
         var entries: [ChangesList.Entry]
         var message: BLIPMessage
+        /// A document has an entry for each leaf.
+        var documents: Int
+
+        init(_ entries: [ChangesList.Entry], _ message: BLIPMessage) {
+            self.entries = entries
+            self.message = message
+            documents = zip(entries, entries.dropFirst()).reduce(1) { $0 + ($1.0.sequence == $1.1.sequence ? 0 : 1) }
+        }
     }
 
     init(session: ReplicationSession, completed: [UInt8]?) {
@@ -54,7 +62,7 @@ final class Puller {
         return isCaughtUp ? unfinished : nil
     }
 
-    private var unfinished: Int { tracker.count + lists.reduce(0) { $0 + $1.entries.count } }
+    private var unfinished: Int { tracker.count + lists.reduce(0) { $0 + $1.documents } }
 
     /// Whether everything that the peer has is stored.
     var isIdle: Bool { isCaughtUp && unfinished == 0 && incoming.isEmpty && !isInserting && blobs.count == 0 }
@@ -94,7 +102,7 @@ final class Puller {
         }
         var message = message
         message.body = []
-        lists.append(List(entries: entries, message: message))
+        lists.append(List(entries, message))
         work()
     }
 
@@ -117,38 +125,51 @@ final class Puller {
         var body: [UInt8] = []
         var lookups = lookups[...]
         let announced = Set(list.entries.compactMap(\.name))
+        /// The ticket of the change at hand. A document with several leaves has an entry for each, and is done with the last
+        /// of them: until then one is held open.
+        var change: (sequence: [UInt8], ticket: Int)?
+        func ticket(of entry: ChangesList.Entry) -> Int {
+            if let change, change.sequence == entry.sequence { return change.ticket }
+            if let change { tracker.close(change.ticket) }
+            let ticket = tracker.add(entry.sequence, open: 1)
+            change = (entry.sequence, ticket)
+            return ticket
+        }
+        func wait(for name: RevisionName, _ ticket: Int) {
+            tracker.open(ticket)
+            awaited[name, default: []].append(ticket)
+        }
         /// Tells a Kith node what may be wrong with its leaves, or with those here; a `norev` finishes it.
-        func tell(_ name: RevisionName, _ entry: ChangesList.Entry, _ revisions: [RevisionID]) {
-            awaited[name, default: []].append(tracker.add(entry.sequence, open: 1))
+        func tell(_ name: RevisionName, _ ticket: Int, _ revisions: [RevisionID]) {
+            wait(for: name, ticket)
             ChangesList.append(.wanted(revisions), to: &body)
         }
         for entry in list.entries {
+            let ticket = ticket(of: entry)
             guard let name = entry.name, let lookup = lookups.popFirst() else {
                 session.refused(
                     id: entry.rawID, revision: entry.rawRevision, by: .here, code: 400,
                     reason: "the document ID or the revision ID is not legal")
-                _ = tracker.add(entry.sequence, open: 0)
                 ChangesList.append(.refused(400), to: &body)
                 continue
             }
             switch lookup {
             case .superseded(let leaf) where session.configuration.peerIsKith:
-                tell(name, entry, [leaf, name.revision])
+                tell(name, ticket, [leaf, name.revision])
             case .branch(let leaves) where session.configuration.peerIsKith:
                 let others = leaves.filter { !announced.contains(RevisionName(id: name.id, revision: $0)) }
                 if others.isEmpty { fallthrough }
-                tell(name, entry, [name.revision] + others.prefix(limits.historyMax))
+                tell(name, ticket, [name.revision] + others.prefix(limits.historyMax))
             case .known, .branch, .superseded:
-                _ = tracker.add(entry.sequence, open: 0)
                 ChangesList.append(.declined, to: &body)
             case .missing(let ancestors):
-                let ticket = tracker.add(entry.sequence, open: 1)
                 // Asked for already under an earlier sequence: once is enough.
                 let isNew = awaited[name] == nil
-                awaited[name, default: []].append(ticket)
+                wait(for: name, ticket)
                 ChangesList.append(isNew ? .wanted(ancestors) : .declined, to: &body)
             }
         }
+        if let change { tracker.close(change.ticket) }
         ChangesList.finish(&body)
         session.reply(
             to: list.message,

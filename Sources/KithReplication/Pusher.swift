@@ -59,8 +59,12 @@ final class Pusher {
     /// Everything up to this sequence is durable at the peer.
     var sentThrough: UInt64 { tracker.count == 0 ? cursor : tracker.completed ?? 0 }
 
-    /// Documents that the peer has not acknowledged; `nil` before the first count.
-    var pending: Int? { remaining.map { $0 + tracker.count } }
+    /// Documents that the peer has not acknowledged; `nil` before the first count, and when there are new changes that no
+    /// count has seen.
+    var pending: Int? {
+        guard let remaining, remaining > 0 || cursor >= lastSequence else { return nil }
+        return remaining + tracker.count
+    }
 
     /// Whether the peer has everything.
     var isIdle: Bool { !isReadingChanges && cursor >= lastSequence && tracker.count == 0 }

@@ -78,10 +78,10 @@ final class SessionPair {
     }
 
     /// Lets time pass, then moves what that brings.
-    func pass(seconds more: Double) throws {
+    func pass(seconds more: Double, stoppingAfterFrames limit: Int = .max) throws {
         seconds += more
         for session in sessions { session.tick(now: now) }
-        try run()
+        try run(stoppingAfterFrames: limit)
     }
 
     @discardableResult

@@ -99,6 +99,47 @@ struct SessionTests {
         #expect(second.sessions[0].status.revisionsSent == 50)
     }
 
+    @Test("a leaf that is known does not make a checkpoint pass over another leaf of the same change")
+    func checkpointWaitsForAllLeaves() throws {
+        var generator = SystemRandomNumberGenerator()
+        let noise = (0..<20_000).map { _ in String(UInt64.random(in: 0...UInt64.max, using: &generator), radix: 16) }
+        for stop in 0..<50 {
+            let pair = try SessionPair()
+            try pair.put(1, "a", "{}")
+            try pair.run()
+            // The passive side gets a leaf that the active one knows, and one that takes many frames.
+            _ = try pair.databases[1].writeBlocking { transaction in
+                let id = try DocumentID("a")
+                let other = try RevisionID(parsing: "1-\(String(repeating: "0", count: 40))")
+                _ = try transaction.insert(
+                    IncomingRevision(
+                        id: id, revision: other, history: [], isDeleted: false,
+                        body: Array("{\"noise\":\"\(noise.joined())\"}".utf8)))
+            }
+            try pair.connect()
+            try pair.run(stoppingAfterFrames: stop)
+            try pair.pass(seconds: 6, stoppingAfterFrames: stop + 4)
+            try pair.connect()
+            try pair.run()
+            let digests = try pair.digests()
+            #expect(digests[0] == digests[1], "stopped after \(stop) frames")
+            #expect(digests[0].conflicts == 1)
+        }
+    }
+
+    @Test("a change that no count has seen is not said to be sent")
+    func doesNotSayZero() throws {
+        let pair = try SessionPair()
+        try pair.put(0, "a", "{}")
+        try pair.run()
+        #expect(pair.sessions[0].status.toSend == 0)
+        try pair.put(0, "b", "{}")
+        #expect(pair.sessions[0].status.toSend == nil)
+        #expect(pair.sessions[0].status.state == .busy)
+        try pair.run()
+        #expect(pair.sessions[0].status.toSend == 0)
+    }
+
     @Test("a large document among small ones arrives whole")
     func largeDocument() throws {
         let pair = try SessionPair()

@@ -13,6 +13,10 @@ final class SimulatedLink {
         /// When the last frame on its way to this end arrives.
         var lastArrivalSeconds = 0.0
         var scheduledTickSeconds: Double?
+        /// The database's last sequence, as the session was told.
+        var toldThrough: UInt64 = 0
+        /// What the other end has was compared with the truth up to this sequence of this end; `nil`: nothing yet.
+        var provenThrough: UInt64?
     }
 
     let id: Int

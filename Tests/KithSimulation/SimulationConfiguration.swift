@@ -1,3 +1,5 @@
+import KithReplication
+
 /// What a simulated mesh goes through. `random(seed:)` draws everything from the seed.
 public struct SimulationConfiguration: Sendable {
     /// A fault built in on purpose, to prove that the checks can fail.
@@ -53,6 +55,8 @@ public struct SimulationConfiguration: Sendable {
     /// How many revisions of a branch the nodes keep, one after the other and from the first again; empty for the default.
     /// Histories are then cut short, and nodes must tell each other what is superseded.
     public var revisionsLimits: [Int] = []
+    /// The windows of each node, one after the other and from the first again.
+    public var limits = [ReplicationLimits()]
     /// How long after the last fault the mesh may take to converge.
     public var settleSeconds = 120.0
     /// A fault built in on purpose; `nil` for an honest run.
@@ -84,6 +88,32 @@ public struct SimulationConfiguration: Sendable {
             configuration.documentCount = random.int(1..<5)
             configuration.writeCount = random.int(40..<200)
         }
+        if random.chance(0.3) { configuration.limits = (0..<3).map { _ in smallLimits(&random) } }
         return configuration
+    }
+
+    /// Windows so small that everything waits for them; what the other node may count on stays.
+    private static func smallLimits(_ random: inout SeededGenerator) -> ReplicationLimits {
+        var limits = ReplicationLimits()
+        limits.changesPerListMax = random.int(1..<10)
+        limits.unansweredListsMax = random.int(1..<5)
+        limits.queuedRevisionsMax = random.int(1..<20)
+        limits.revisionsPerReadMax = random.int(1..<6)
+        limits.revisionsPerReadBytesMax = random.int(1..<20_000)
+        limits.unansweredRevisionBytesMax = random.int(1..<20_000)
+        limits.unansweredRevisionsMax = random.int(1..<10)
+        limits.awaitedRevisionsMax = random.int(1..<10)
+        limits.insertBatchMax = random.int(1..<5)
+        limits.insertBatchBytesMax = random.int(1..<20_000)
+        limits.receivedBytesMax = random.int(1..<40_000)
+        limits.fetchesMax = random.int(1..<3)
+        limits.blobLookUpMax = random.int(1..<5)
+        limits.blobRepliesMax = random.int(1..<3)
+        limits.blobBytesQueuedMax = random.int(1..<40_000)
+        limits.echoesMax = random.int(0..<5)
+        limits.checkpointDelaySeconds = random.seconds(0.05...5)
+        limits.recountIntervalSeconds = random.seconds(0...1)
+        limits.compressedBodyBytesMin = random.int(0..<2_000)
+        return limits
     }
 }

@@ -2,6 +2,8 @@
 public struct SimulationReport: Sendable {
     /// The seed that gives the same run again.
     public let seed: UInt64
+    /// Faults that are reported of one run.
+    static let failuresMax = 20
     /// What was wrong, in sentences; empty when every property held.
     public var failures: [String] = []
     /// A number over everything that happened, in order: equal for two runs of one seed.

@@ -1,0 +1,62 @@
+import KithDocuments
+import KithReplication
+import KithStore
+
+// What a session says while it runs, compared at that moment with what the stores hold. Only the simulation can see both.
+
+extension Simulation {
+    /// Compares what one end says of the other with the truth: `sentThrough`, which becomes checkpoints, and that all is
+    /// done where it says so.
+    ///
+    /// What was compared once is not compared again, so the cost grows with the changes.
+    func checkClaims(_ link: SimulatedLink, _ end: Int) throws {
+        guard let session = link.ends[end].session, session.ended == nil else { return }
+        let status = session.status
+        let held = session.blobBytesHeld
+        if held > session.configuration.limits.blobBytesHeldMax {
+            fail("node \(link.ends[end].node) holds \(held) bytes of blobs on link \(link.id)")
+        }
+        let isDone = status.state == .idle || status.toSend == 0
+        var through = status.sentThrough ?? 0
+        if isDone { through = max(through, link.ends[end].toldThrough) }
+        try checkThat(link, 1 - end, has: through, saidBy: isDone ? "status \(status.state), to send 0" : "sentThrough")
+        if status.state == .idle, status.toSend != 0 || status.toReceive != 0 {
+            fail("node \(link.ends[end].node) is idle on link \(link.id) with \(status)")
+        }
+    }
+
+    /// Compares a checkpoint with the truth before the peer keeps it.
+    func checkCheckpoint(_ link: SimulatedLink, _ body: [UInt8]) throws {
+        let value = try JSONValue(parsing: body)
+        let positions = [value["local"], value["remote"]].map { UInt64(clamping: $0?.int64Value ?? 0) }
+        try checkThat(link, 1, has: positions[0], saidBy: "a checkpoint")
+        try checkThat(link, 0, has: positions[1], saidBy: "a checkpoint")
+    }
+
+    /// Whether the node at one end has all that changed up to a sequence at the other end.
+    private func checkThat(_ link: SimulatedLink, _ end: Int, has through: UInt64, saidBy claimant: String) throws {
+        let other = 1 - end
+        let from = link.ends[other].provenThrough ?? 0
+        guard through > from || link.ends[other].provenThrough == nil else { return }
+        link.ends[other].provenThrough = through
+        guard through > 0 else { return }
+        let changes = try nodes[link.ends[other].node].database.read { try $0.changes(since: from, limit: 10_000) }
+        let names = changes.lazy.filter { $0.sequence <= through }.flatMap { change in
+            change.leaves.map { (change.id, $0.revision) }
+        }
+        let lookups = try nodes[link.ends[end].node].database.read { try $0.lookup(Array(names)) }
+        for (name, lookup) in zip(names, lookups) {
+            if case .missing = lookup {
+                fail(
+                    "node \(link.ends[end].node) lacks \(name.0) \(name.1) of node \(link.ends[other].node), which is before \(through) by \(claimant)"
+                )
+            }
+        }
+    }
+
+    /// Notes a fault; what follows from it would only bury it.
+    func fail(_ text: String) {
+        note("FAULT: \(text)")
+        if report.failures.count < SimulationReport.failuresMax { report.failures.append("at \(seconds): \(text)") }
+    }
+}

@@ -1,0 +1,96 @@
+import KithDocuments
+import KithReplication
+import KithStore
+
+// Nodes, and what they ask of their stores.
+
+extension Simulation {
+    func crash(_ node: SimulatedNode, _ downSeconds: Double) {
+        guard node.isUp else { return }
+        note("node \(node.index) crashes")
+        node.isUp = false
+        node.incarnation += 1
+        crashedExecutors.append(node.executor)
+        node.executor = StoreExecutor(database: node.database)
+        for link in links {
+            for end in 0..<2 where link.ends[end].node == node.index && link.ends[end].session != nil {
+                link.isCut = true
+                if let session = link.ends[end].session { crashed.append(session) }
+                loseLink(link, end)
+                queue.add(.loseLink(link: link.id, end: 1 - end), at: seconds + random.seconds(0...8))
+            }
+        }
+        queue.add(.restart(node: node.index), at: min(seconds + downSeconds, configuration.busySeconds))
+    }
+
+    func performStore(
+        _ link: SimulatedLink, _ end: Int, _ incarnation: Int, _ pending: ReplicationSession.PendingRequest
+    ) throws {
+        let node = nodes[link.ends[end].node]
+        // A crash takes what the store had not begun.
+        guard node.incarnation == incarnation else { return }
+        let result: StoreResult
+        if pending.request.isWrite, node.isDiskFull {
+            result = .failed(KithError(.diskFull, "no space is left"))
+        } else if case .insert(let revisions) = pending.request, configuration.sabotage == .forgetsStoredRevision,
+            sabotageLeft > 0, seconds > configuration.busySeconds * 0.8
+        {
+            sabotageLeft -= 1
+            result = .inserted(
+                revisions.map { _ in .success(Insertion(outcome: .inserted(sequence: 1), previousSequence: 0)) })
+        } else {
+            if case .writeCheckpoint(_, _, let body, _) = pending.request { try checkCheckpoint(link, body) }
+            var answer = node.executor.performNow(pending.request)
+            if case .blobPiece(var bytes, let length) = answer, configuration.sabotage == .changesByteOfBlob,
+                sabotageLeft > 0, !bytes.isEmpty
+            {
+                sabotageLeft -= 1
+                bytes[0] ^= 1
+                answer = .blobPiece(bytes, length: length)
+            }
+            if case .lookups(let lookups) = answer, configuration.sabotage == .hidesSuperseded {
+                answer = .lookups(
+                    lookups.map { lookup in
+                        switch lookup {
+                        case .branch, .superseded: .known
+                        case .known, .missing: lookup
+                        }
+                    })
+            }
+            result = answer
+            note(Self.description(of: pending.request, answer, node: node.index, link: link.id) ?? "")
+            switch pending.request {
+            case .insert, .supersede:
+                queue.add(.notice(node: node.index), at: seconds + random.seconds(0...0.005))
+            default: break
+            }
+        }
+        queue.add(
+            .completeStore(link: link.id, end: end, incarnation: incarnation, token: pending.token, result),
+            at: seconds + random.seconds(0...configuration.storeSecondsMax))
+    }
+
+    /// What is worth reading in a log; `nil` for the rest.
+    private static func description(
+        of request: StoreRequest, _ result: StoreResult, node: Int, link: Int
+    ) -> String? {
+        let text: String
+        switch (request, result) {
+        case (.readChanges(let since, _, _), .changes(let changes, _, let last)):
+            let list = changes.map { "\($0.sequence) \($0.id) \($0.leaves.map { "\($0.revision)".prefix(8) })" }
+            text = "reads changes after \(since) up to \(last): \(list.joined(separator: ", "))"
+        case (.lookUp(let names), .lookups(let lookups)):
+            let list = zip(names, lookups).map { "\($0.id) \("\($0.revision)".prefix(8)): \($1)" }
+            text = "looks up \(list.joined(separator: ", "))"
+        case (.insert(let revisions), .inserted(let outcomes)):
+            let list = zip(revisions, outcomes).map { "\($0.id) \("\($0.revision)".prefix(8)): \($1)" }
+            text = "stores \(list.joined(separator: ", "))"
+        case (.supersede(let supersessions), _):
+            text = "takes as superseded \(supersessions.map { "\($0.id) \($0.revision) by \($0.leaf)" })"
+        case (.writeCheckpoint(_, _, let body, _), _):
+            text = "keeps the checkpoint \(String(decoding: body, as: UTF8.self))"
+        default: return nil
+        }
+        return "node \(node), link \(link): \(text)"
+    }
+}
