@@ -86,7 +86,7 @@ struct DocumentTests {
         #expect(try database.read { try $0.lastSequence } == sequence)
     }
 
-    @Test("an edit that another node has made as well, and that came without its history, is known, and its parent no leaf")
+    @Test("an edit that came from another node without its history is known, and its parent ceases to be a leaf")
     func knownEdit() throws {
         let first = try put("a", #"{"n":1}"#)
         let name = try id("a")
