@@ -252,6 +252,7 @@ public final class Connection: DescriptorHandler, TurnHandler {
             remoteName: remoteName, remoteAddress: remote,
             localAddress: SocketAddress.of(socket.descriptor.number, peer: false),
             peer: tls?.peer, tlsVersion: tls?.versionName, tlsSuite: tls?.suiteName,
+            applicationProtocol: tls?.applicationProtocol,
             peerUserID: remote == nil ? Self.peerUser(socket.descriptor.number) : nil)
         self.info = info
         let callback = onReady

@@ -12,6 +12,8 @@ public struct ConnectionInfo: Sendable {
     public let tlsVersion: String?
     /// The cipher suite; `nil` without TLS.
     public let tlsSuite: String?
+    /// The application protocol that the peer has asked for and that the context has (RFC 7301); `nil` for none.
+    public let applicationProtocol: String?
     /// The user the process at the other end of a Unix socket runs as; `nil` on TCP.
     public let peerUserID: UInt32?
 }

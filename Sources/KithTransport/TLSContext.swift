@@ -12,24 +12,40 @@ public final class TLSContext: @unchecked Sendable {
     let pointer: OpaquePointer
     let isServer: Bool
     let verify: TLSVerify
+    /// The application protocols that are spoken beside the ordinary one, and who decides about peers that speak them.
+    let protocols: [String: TLSVerify]
     /// What peers see of this side.
     public let identity: TLSIdentity
 
     /// The listening side: TLS 1.3, and TLS 1.2 with ECDHE and AEAD suites alone for apps that have nothing newer.
     ///
+    /// - Parameters:
+    ///   - verify: decides about peers that ask for no application protocol, or for none of `protocols`.
+    ///   - protocols: application protocols (RFC 7301), each with who decides about peers that ask for it. Such a
+    ///     connection speaks that and nothing else: `ConnectionInfo.applicationProtocol` says so.
     /// - Throws: `.internal` when OpenSSL refuses a setting.
-    public static func server(identity: TLSIdentity, verify: @escaping TLSVerify) throws(KithError) -> TLSContext {
-        try TLSContext(isServer: true, identity: identity, verify: verify)
+    public static func server(
+        identity: TLSIdentity, verify: @escaping TLSVerify, protocols: [String: TLSVerify] = [:]
+    ) throws(KithError) -> TLSContext {
+        try TLSContext(isServer: true, identity: identity, verify: verify, protocols: protocols)
     }
 
     /// The dialling side: TLS 1.3 alone.
     ///
+    /// - Parameter applicationProtocol: the only one that is asked for (RFC 7301); a server that does not choose it is
+    ///   refused with `.protocolViolation`. With `nil` none is asked for.
     /// - Throws: `.internal` when OpenSSL refuses a setting.
-    public static func client(identity: TLSIdentity, verify: @escaping TLSVerify) throws(KithError) -> TLSContext {
-        try TLSContext(isServer: false, identity: identity, verify: verify)
+    public static func client(
+        identity: TLSIdentity, verify: @escaping TLSVerify, applicationProtocol: String? = nil
+    ) throws(KithError) -> TLSContext {
+        try TLSContext(
+            isServer: false, identity: identity, verify: verify,
+            protocols: applicationProtocol.map { [$0: verify] } ?? [:])
     }
 
-    private init(isServer: Bool, identity: TLSIdentity, verify: @escaping TLSVerify) throws(KithError) {
+    private init(
+        isServer: Bool, identity: TLSIdentity, verify: @escaping TLSVerify, protocols: [String: TLSVerify]
+    ) throws(KithError) {
         ERR_clear_error()
         guard let context = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
             throw KithError(.internal, "OpenSSL has no memory for TLS")
@@ -50,9 +66,20 @@ public final class TLSContext: @unchecked Sendable {
             context, TransportLimits.tlsReadAheadBytes, TransportLimits.peerCertificateBytesMax)
         SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
         SSL_CTX_set_cert_verify_callback(context, verifyPeerCertificate, nil)
+        if isServer {
+            if !protocols.isEmpty { SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil) }
+        } else if let name = protocols.keys.first {
+            // One name with its length before it; the only function of these that returns 0 for success.
+            let list = [UInt8(truncatingIfNeeded: name.utf8.count)] + Array(name.utf8)
+            guard SSL_CTX_set_alpn_protos(context, list, UInt32(list.count)) == 0 else {
+                SSL_CTX_free(context)
+                throw KithError(.internal, "OpenSSL refuses the application protocol")
+            }
+        }
         pointer = context
         self.isServer = isServer
         self.verify = verify
+        self.protocols = protocols
         self.identity = identity
     }
 
@@ -79,4 +106,31 @@ private func verifyPeerCertificate(_ store: OpaquePointer?, _ argument: UnsafeMu
     // This error becomes the alert unknown_ca.
     X509_STORE_CTX_set_error(store, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT)
     return 0
+}
+
+/// Chooses the application protocol, within SSL_do_handshake on the loop and before the peer's certificate is looked at.
+/// A peer that asks only for what is not spoken here gets none, and is judged as one that has not asked.
+private func selectProtocol(
+    _ ssl: OpaquePointer?, _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    _ chosenCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredCount: UInt32,
+    _ argument: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let ssl, let offered, let data = SSL_get_ex_data(ssl, TLSSession.exDataIndex) else {
+        return SSL_TLSEXT_ERR_NOACK
+    }
+    let session = Unmanaged<TLSSession>.fromOpaque(data).takeUnretainedValue()
+    // OpenSSL has checked that the list is well formed (RFC 7301, section 3.1).
+    var position = 0
+    while position < Int(offeredCount) {
+        let count = Int(offered[position])
+        let name = String(decoding: UnsafeBufferPointer(start: offered + position + 1, count: count), as: UTF8.self)
+        if session.speaks(name) {
+            // Points into the peer's list, which OpenSSL keeps until it has copied the name.
+            chosen?.pointee = offered + position + 1
+            chosenCount?.pointee = UInt8(count)
+            return SSL_TLSEXT_ERR_OK
+        }
+        position += 1 + count
+    }
+    return SSL_TLSEXT_ERR_NOACK
 }

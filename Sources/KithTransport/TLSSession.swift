@@ -26,7 +26,7 @@ final class TLSSession {
     private let ssl: OpaquePointer
     private let context: TLSContext
     private let socket: StreamSocket
-    private let verify: TLSVerify
+    private let verify: TLSVerify?
     /// The peer's address, for errors.
     let remoteName: String
     /// What the peer has shown; set when its certificate was looked at, trusted or not.
@@ -48,7 +48,7 @@ final class TLSSession {
         self.ssl = ssl
         self.context = context
         self.socket = socket
-        self.verify = verify ?? context.verify
+        self.verify = verify
         self.remoteName = remoteName
         // Unretained: the SSL dies with this object.
         SSL_set_ex_data(ssl, TLSSession.exDataIndex, Unmanaged.passUnretained(self).toOpaque())
@@ -61,10 +61,29 @@ final class TLSSession {
     var versionName: String { String(cString: SSL_get_version(ssl)) }
     var suiteName: String { SSL_CIPHER_get_name(SSL_get_current_cipher(ssl)).map { String(cString: $0) } ?? "" }
 
+    /// The application protocol that both sides speak on this connection, once it is chosen.
+    var applicationProtocol: String? {
+        var name: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(ssl, &name, &count)
+        // The SSL owns it.
+        return name.map { String(decoding: UnsafeBufferPointer(start: $0, count: Int(count)), as: UTF8.self) }
+    }
+
+    /// Whether a peer may ask for this application protocol.
+    func speaks(_ name: String) -> Bool { context.protocols[name] != nil }
+
     func handshake() -> Step {
         ERR_clear_error()
         let result = SSL_do_handshake(ssl)
-        if result == 1 { return peer == nil ? .failed(missingCertificate) : .done }
+        if result == 1 {
+            if peer == nil { return .failed(missingCertificate) }
+            if !isServer, let wanted = context.protocols.keys.first, applicationProtocol != wanted {
+                return .failed(
+                    KithError(.protocolViolation, "\(remoteName) does not speak \(wanted)"))
+            }
+            return .done
+        }
         switch outcome(result) {
         case .wouldBlock: return .wouldBlock
         case .failed(let error): return .failed(refusal ?? error)
@@ -109,6 +128,7 @@ final class TLSSession {
             return false
         }
         peer = shown
+        let verify = self.verify ?? applicationProtocol.flatMap { context.protocols[$0] } ?? context.verify
         switch verify(shown) {
         case .trusted: return true
         case .refused(let error):
