@@ -45,6 +45,9 @@ struct AddressBook {
         for (address, owner) in owners where owner == id { owners[address] = nil }
     }
 
+    /// Where discovery has seen a node, best first.
+    func discovered(shortID: String) -> [SocketAddress] { discovered[shortID] ?? [] }
+
     /// The addresses at which a peer may be, best first.
     func candidates(for id: NodeID) -> [SocketAddress] {
         var result: [SocketAddress] = []

@@ -87,6 +87,9 @@ final class LinkManager {
     /// Whether links are still being closed.
     var hasLinks: Bool { slots.values.contains { $0.link != nil } }
 
+    /// A node has answered at an address, with its key.
+    func answered(_ id: NodeID, at address: SocketAddress) { addresses.note(id, at: address) }
+
     /// Discovery saw a node: its addresses are good now.
     func discovered(shortID: String, addresses found: [SocketAddress]) {
         let hasNew = addresses.add(found, shortID: shortID)

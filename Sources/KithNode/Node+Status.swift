@@ -62,12 +62,29 @@ extension Node {
                 NodeStatus.Problem(
                     code: "discovery-off", severity: .attention, subject: "discovery", text: reason, command: remedy))
         }
-        let trusted = Set(home.peerBook.peers.map(\.id.short))
         return NodeStatus(
             name: name, id: home.identity.nodeID, version: Node.version, startedAt: startedSeconds,
             listening: listening, port: port, discovery: discoveryStatus, databases: databases, peers: peers,
-            nearby: nearby.all.filter { !trusted.contains($0.shortID) }.map {
-                NodeStatus.NearbyNode(name: $0.name, id: $0.shortID, address: $0.address)
-            }, conflicts: conflicts, problems: problems)
+            nearby: nearbyStatus, conflicts: conflicts, problems: problems)
+    }
+
+    /// The nodes that are seen and not trusted, and those that ask to pair.
+    private var nearbyStatus: [NodeStatus.NearbyNode] {
+        let trusted = Set(home.peerBook.peers.map(\.id.short))
+        var result = nearby.all.filter { !trusted.contains($0.shortID) }.map {
+            NodeStatus.NearbyNode(name: $0.name, id: $0.shortID, address: $0.address)
+        }
+        for request in pairing.all where request.awaitsAcceptance {
+            guard let session = request.session, let name = session.peerName else { continue }
+            let id = session.peerID.short
+            if let index = result.firstIndex(where: { $0.id == id }) {
+                result[index].askedAt = request.beganSeconds
+            } else {
+                result.append(
+                    NodeStatus.NearbyNode(
+                        name: name, id: id, address: request.address, askedAt: request.beganSeconds))
+            }
+        }
+        return result
     }
 }

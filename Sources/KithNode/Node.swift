@@ -33,6 +33,7 @@ public final class Node {
     /// Held until the node has stopped, also when somebody still holds the node itself.
     private var lock: HomeLock?
     private let options: NodeOptions
+    let pairing: PairingManager
     private var listener: Listener?
     private var administration: AdministrationServer?
     private var discovery: Discovery?
@@ -64,6 +65,7 @@ public final class Node {
         links = LinkManager(
             ownID: home.identity.nodeID, book: home.peerBook, registry: registry, client: client,
             addresses: AddressBook(configured: addresses), log: log)
+        pairing = try PairingManager(identity: identity, ownID: home.identity.nodeID, ownName: name, log: log)
     }
 
     private let identity: TLSIdentity
@@ -89,6 +91,12 @@ public final class Node {
 
     private func begin() async throws(KithError) {
         links.onChange = { [weak self] in self?.statusChanged() }
+        pairing.onChange = { [weak self] in self?.statusChanged() }
+        pairing.onAgreed = { [weak self] id, name, address throws(KithError) in
+            guard let self else { throw KithError(.closed, "the node is stopping") }
+            if let address { links.answered(id, at: address) }
+            return try trust(id, name: name)
+        }
         registry.onOpen = { [weak self] database in
             guard let self else { return }
             database.onChange = { [weak self] in self?.links.databaseChanged($0) }
@@ -123,6 +131,7 @@ public final class Node {
         self.discovery = nil
         if let discovery { await Task.detached { discovery.stop() }.value }
         links.stop()
+        pairing.stop()
         await administration?.stop()
         await registry.closeAll()
         lock = nil
@@ -194,7 +203,10 @@ public final class Node {
             try (options.listen ?? home.configuration.listen).map { text throws(KithError) in
                 try SocketAddress(parsing: text, defaultPort: wanted)
             } ?? .anyHost(port: wanted)
-        let server = try TLSContext.server(identity: identity, verify: Self.verifier(home.peerBook))
+        // Who asks for pairing may have any key, and can speak nothing else.
+        let server = try TLSContext.server(
+            identity: identity, verify: Self.verifier(home.peerBook),
+            protocols: [PairingSession.applicationProtocol: { _ in .trusted }])
         let listener = try Listener.tcp(address, tls: server) { [weak self] connection in self?.accept(connection) }
         self.listener = listener
         port = listener.localAddress?.port ?? wanted
@@ -214,6 +226,7 @@ public final class Node {
 
     private func accept(_ connection: Connection) {
         guard !isStopping, let info = connection.info, let certificate = info.peer else { return connection.abort() }
+        guard info.applicationProtocol == nil else { return pairing.accept(connection, info) }
         let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
         // Trust may have been taken back during the handshake.
         guard home.peerBook.peer(id) != nil, id != home.identity.nodeID else { return connection.abort() }

@@ -48,6 +48,18 @@ public enum NodeLimits {
     public static let databasesMax = 1_000
     /// A database that could not be opened for a reason that passes is tried again after this time.
     static let reopenSeconds = 10.0
+    /// Pairings under way at the same time, in each direction.
+    static let pairingsMax = 8
+    /// Of those, how many machines at one address may ask for.
+    static let pairingsPerAddressMax = 2
+    /// Pairings that are kept in all, those that have ended included.
+    static let pairingsRememberedMax = 32
+    /// Who opens a connection for pairing says by then who it is.
+    static let pairingOpenSeconds = 10.0
+    /// A request to pair that nobody has accepted by then is over.
+    static let pairingAskSeconds = 60.0
+    /// The two people compare the numbers within this time.
+    static let pairingCompareSeconds = 60.0
     /// Refused documents that status remembers for each peer and database.
     public static let refusalsRememberedMax = 20
 }

@@ -23,7 +23,7 @@ extension NodeStatus {
                     nearby.map {
                         JSONValue(object: [
                             ("name", .string($0.name)), ("id", .string($0.id)), ("address", .string($0.address)),
-                            ("askedAt", .null),
+                            ("askedAt", $0.askedAt.map { .string(WallClock.text($0)) } ?? .null),
                         ])
                     })
             ),

@@ -101,6 +101,8 @@ public struct NodeStatus: Sendable {
         public var id: String
         /// Where it is reached.
         public var address: String
+        /// When it has asked to pair, in seconds since 1970; nil when it does not.
+        public var askedAt: Int64?
     }
 
     /// Something that wants attention, with the command that helps.

@@ -76,6 +76,7 @@ final class RESTRouter {
             exchange.respond(
                 HTTPAnswer(200, JSONValue(object: [("peers", .array(node.home.peerBook.peers.map(Self.json)))])))
         case "peers" where request.path.count == 3: try peer(exchange, request.path[2])
+        case "pairings": try await pairings(exchange)
         case "restore" where request.path.count == 2:
             try allow(request, "POST")
             try await restore(exchange)

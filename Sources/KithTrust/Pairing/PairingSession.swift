@@ -1,3 +1,4 @@
+import COpenSSL
 import KithDocuments
 
 /// Pairing with one other machine by comparing a number, as a machine without I/O (docs/protocol/pairing.md).
@@ -70,6 +71,17 @@ public struct PairingSession: Sendable {
             send(
                 .hello(name: ownName, commitment: PairingTranscript.commitment(nonce: nonce, initiator: ownID)))
         }
+    }
+
+    /// Fresh randomness for one pairing.
+    ///
+    /// - Throws: `.internal` when the system has none.
+    public static func freshNonce() throws(KithError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: nonceByteCount)
+        guard RAND_bytes(&bytes, Int32(bytes.count)) == 1 else {
+            throw KithError(.internal, "OpenSSL has no randomness: \(OpenSSLFailure.take())")
+        }
+        return bytes
     }
 
     /// Bytes for the other side, which are then no longer here. When the state `isOver`, the connection is to be closed
