@@ -100,7 +100,8 @@ final class InboundConnection {
         } catch {
             return refuse(KithError(.badRequest, "no upgrade to replication: \(error.reason)"))
         }
-        if let refusal = links.refusal(peer: peer, database: name) { return refuse(refusal) }
+        let peerIsKith = head.headers[KithHeader.name] != nil
+        if let refusal = links.refusal(peer: peer, database: name, peerIsKith: peerIsKith) { return refuse(refusal) }
         let remainder = parser.takeRemainder()
         var response = WebSocketHandshake.response(to: offer, subprotocol: token)
         response.headers.add(KithHeader.name, KithHeader.value)
@@ -113,7 +114,7 @@ final class InboundConnection {
             PeerLink(
                 role: .passive, connection: connection, address: info.remoteName,
                 tlsVersion: info.tlsVersion ?? "TLS", remainder: remainder,
-                peerIsKith: head.headers[KithHeader.name] != nil, key: LinkKey(peer: peer, database: name),
+                peerIsKith: peerIsKith, key: LinkKey(peer: peer, database: name),
                 database: database))
     }
 

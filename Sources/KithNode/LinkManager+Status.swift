@@ -6,12 +6,12 @@ extension LinkManager {
     func status(of peer: Peer) -> NodeStatus.PeerStatus {
         let slots = slots(of: peer.id)
         // A database that the peer does not have is nothing that it could be behind with.
-        let isConnected = slots.contains { $0.link != nil }
+        let isConnected = slots.contains { $0.isLinked }
         let databases = slots.map { status($0, isShared: isShared($0, peerIsConnected: isConnected)) }
         let shared = zip(slots, databases).filter { isShared($0.0, peerIsConnected: isConnected) }
         let states = shared.map(\.1.state)
-        let linked = slots.filter { $0.link != nil }
-        let unlinked = shared.map(\.0).filter { $0.link == nil }
+        let linked = slots.filter(\.isLinked)
+        let unlinked = shared.map(\.0).filter { !$0.isLinked }
         let state: NodeStatus.PeerState =
             if linked.isEmpty {
                 // Whoever answers "no such database" is there.
@@ -25,15 +25,15 @@ extension LinkManager {
             name: peer.name, id: peer.id, state: state,
             since: (linked.isEmpty ? slots : linked).map(\.sinceSeconds).max(),
             toSend: Self.sum(shared.map(\.1.toSend)), toReceive: Self.sum(shared.map(\.1.toReceive)),
-            lastInSyncAt: shared.compactMap(\.1.lastInSyncAt).min(), address: linked.first?.link?.address,
-            tls: linked.first?.link?.tlsVersion, problem: unlinked.compactMap(\.lastErrorCode).first?.name,
+            lastInSyncAt: shared.compactMap(\.1.lastInSyncAt).min(), address: linked.first?.links.first?.address,
+            tls: linked.first?.links.first?.tlsVersion, problem: unlinked.compactMap(\.lastErrorCode).first?.name,
             databases: databases)
     }
 
     /// What stops replication with a peer until somebody does something about it.
     func problems(of peer: Peer) -> [NodeStatus.Problem] {
         slots(of: peer.id).compactMap { slot in
-            guard slot.link == nil, let code = slot.lastErrorCode, let text = slot.lastError else { return nil }
+            guard !slot.isLinked, let code = slot.lastErrorCode, let text = slot.lastError else { return nil }
             let subject = "\(peer.name), \(slot.key.database)"
             switch code {
             case .diskFull, .damaged, .inputOutput, .homeNotWritable, .internal:
@@ -50,27 +50,36 @@ extension LinkManager {
     /// Whether the peer has the database too, as far as is known. It has said so, or it is connected for others and has
     /// had the time to ask for this one as well: each side dials for whatever both have.
     private func isShared(_ slot: LinkSlot, peerIsConnected: Bool) -> Bool {
-        if slot.link != nil { return true }
+        if slot.isLinked { return true }
         if slot.isAbsentThere { return false }
         return !peerIsConnected || slot.lastError != nil
             || WallClock.seconds - slot.sinceSeconds < NodeLimits.sharingSecondsMax
     }
 
     private func status(_ slot: LinkSlot, isShared: Bool) -> NodeStatus.SharedDatabase {
-        let link = slot.link
+        let links = slot.links.map(\.status)
+        let states = links.map(\.state)
         let state: NodeStatus.PeerState =
-            switch link?.status.state {
-            case .idle?: .inSync
-            case .busy?: .syncing
-            case .connecting?: .connecting
-            case nil: slot.lastErrorCode == .notTrusted || slot.lastErrorCode == .wrongKey ? .blocked : .offline
+            if links.isEmpty {
+                slot.lastErrorCode == .notTrusted || slot.lastErrorCode == .wrongKey ? .blocked : .offline
+            } else if states.contains(.busy) {
+                .syncing
+            } else {
+                states.contains(.connecting) ? .connecting : .inSync
             }
         return NodeStatus.SharedDatabase(
             name: slot.key.database.text, state: state,
-            toSend: !isShared ? nil : link == nil ? slot.waiting : link?.status.toSend,
-            toReceive: link?.status.toReceive, completed: link?.status.completed ?? 0, total: link?.status.total ?? 0,
+            toSend: !isShared ? nil : links.isEmpty ? slot.waiting : Self.known(links.map(\.toSend)),
+            toReceive: Self.known(links.map(\.toReceive)), completed: links.reduce(0) { $0 + $1.completed },
+            total: links.reduce(0) { $0 + $1.total },
             refused: slot.refusals.count, lastError: slot.lastError, lastErrorAt: slot.lastErrorSeconds,
             lastInSyncAt: state == .inSync ? WallClock.seconds : slot.lastInSyncSeconds)
+    }
+
+    /// The sum of what the links of a client know: one may only send and another only receive. `nil` when none knows.
+    private static func known(_ parts: [Int?]) -> Int? {
+        let known = parts.compactMap { $0 }
+        return known.isEmpty ? nil : known.reduce(0, +)
     }
 
     /// The sum, or `nil` as soon as one part is unknown.

@@ -70,7 +70,7 @@ final class LinkManager {
         for slot in slots.values where matches(slot.key) {
             slots[slot.key] = nil
             slot.stop()
-            if let link = slot.link { end(link) }
+            for link in slot.links { end(link) }
         }
         onChange?()
     }
@@ -80,12 +80,12 @@ final class LinkManager {
         isStopped = true
         for slot in slots.values {
             slot.stop()
-            slot.link?.end(closeCode: 4001, "the node is stopping")
+            for link in slot.links { link.end(closeCode: 4001, "the node is stopping") }
         }
     }
 
     /// Whether links are still being closed.
-    var hasLinks: Bool { slots.values.contains { $0.link != nil } }
+    var hasLinks: Bool { slots.values.contains { $0.isLinked } }
 
     /// A node has answered at an address, with its key.
     func answered(_ id: NodeID, at address: SocketAddress) { addresses.note(id, at: address) }
@@ -108,7 +108,8 @@ final class LinkManager {
     /// The database has changed: its links look, and what waits for absent peers is counted anew.
     func databaseChanged(_ database: OpenDatabase) {
         for slot in slots.values where slot.key.database == database.name {
-            if let link = slot.link { link.databaseChanged(lastSequence: database.lastSequence) } else { count(slot) }
+            for link in slot.links { link.databaseChanged(lastSequence: database.lastSequence) }
+            if !slot.isLinked { count(slot) }
         }
         onChange?()
     }
@@ -181,9 +182,13 @@ final class LinkManager {
     // MARK: Being dialled
 
     /// Whether a peer may open a link now; `nil` means yes, else the reason.
-    func refusal(peer: NodeID, database: DatabaseName) -> KithError? {
+    func refusal(peer: NodeID, database: DatabaseName, peerIsKith: Bool) -> KithError? {
         guard !isStopped, let slot = slots[LinkKey(peer: peer, database: database)] else {
             return KithError(.databaseNotFound, "there is no database \"\(database)\" here")
+        }
+        guard peerIsKith else {
+            guard slot.clients.count >= NodeLimits.clientLinksMax else { return nil }
+            return KithError(.busy, "this client has \(NodeLimits.clientLinksMax) links to the database already")
         }
         guard isPreferredDialler(towards: peer) else { return nil }
         if let link = slot.link, link.role == .active {
@@ -199,6 +204,7 @@ final class LinkManager {
     /// Takes a link that a peer has opened; `refusal` was asked before.
     func accept(_ link: PeerLink) {
         guard !isStopped, let slot = slots[link.key] else { return link.end(closeCode: 4001, "not shared") }
+        guard link.peerIsKith else { return take(link, slot) }
         slot.stop()
         if let old = slot.link {
             slot.link = nil
@@ -208,16 +214,20 @@ final class LinkManager {
     }
 
     private func take(_ link: PeerLink, _ slot: LinkSlot) {
-        slot.timer?.cancel()
-        slot.timer = nil
-        slot.link = link
+        if link.peerIsKith {
+            slot.timer?.cancel()
+            slot.timer = nil
+            slot.link = link
+        } else {
+            slot.clients.append(link)
+        }
         slot.wasInSync = false
         slot.isAbsentThere = false
         slot.sinceSeconds = WallClock.seconds
         let direction = link.role == .active ? "connected to" : "connected from"
         log("\(name(slot.key.peer))  \(slot.key.database)  \(direction) \(link.address)  \(link.tlsVersion)")
         link.onChange = { [weak self, weak slot, weak link] in
-            guard let self, let slot, let link, slot.link === link else { return }
+            guard let self, let slot, let link, slot.links.contains(where: { $0 === link }) else { return }
             changed(slot, link)
         }
         link.onEnd = { [weak self, weak slot, weak link] error in
@@ -237,7 +247,7 @@ final class LinkManager {
                 "\(name(slot.key.peer))  \(slot.key.database)  \(refusal.id) \(refusal.revision) \(who): \(refusal.code) \(refusal.reason)"
             )
         }
-        let isInSync = link.status.state == .idle
+        let isInSync = slot.links.allSatisfy { $0.status.state == .idle }
         if isInSync {
             slot.lastInSyncSeconds = WallClock.seconds
             slot.backoff.reset()
@@ -257,16 +267,18 @@ final class LinkManager {
     }
 
     private func ended(_ slot: LinkSlot, _ link: PeerLink, _ error: KithError) {
-        guard slot.link === link else { return }
+        guard slot.links.contains(where: { $0 === link }) else { return }
         if link.status.state == .idle { slot.lastInSyncSeconds = link.lastHeardWallSeconds }
-        slot.link = nil
+        if slot.link === link { slot.link = nil } else { slot.clients.removeAll { $0 === link } }
         // What the last link knew is newer than what was saved, also when it is less: the peer may have begun anew.
         if let known = link.status.sentThrough { slot.sentThrough = known }
         slot.sinceSeconds = WallClock.seconds
-        slot.noteError(error.message, error.code)
+        slot.wasInSync = false
+        // A client that has what it wanted says goodbye, and that is all.
+        if error.code != .closed || link.peerIsKith { slot.noteError(error.message, error.code) }
         log("\(name(slot.key.peer))  \(slot.key.database)  link ended: \(error.message)")
-        count(slot)
-        redial(slot)
+        if !slot.isLinked { count(slot) }
+        if link.peerIsKith { redial(slot) }
         onChange?()
     }
 
@@ -290,7 +302,7 @@ final class LinkManager {
             if slot.lastInSyncSeconds == nil { slot.lastInSyncSeconds = progress?.lastInSyncWallSeconds }
             onChange?()
             // More came while it was counted.
-            if database.lastSequence != sequence, slot.link == nil { count(slot) }
+            if database.lastSequence != sequence, !slot.isLinked { count(slot) }
         }
     }
 

@@ -3,10 +3,16 @@ import KithReplication
 import KithTransport
 
 /// The place of the one link of a peer and a database: the live link if there is one, else what is being done about it.
+/// A client that is no Kith node may have several.
 @LoopActor
 final class LinkSlot {
     let key: LinkKey
     var link: PeerLink?
+    /// Links of a client that is no Kith node; they do not take each other's place.
+    var clients: [PeerLink] = []
+    /// All live links.
+    var links: [PeerLink] { link.map { [$0] + clients } ?? clients }
+    var isLinked: Bool { link != nil || !clients.isEmpty }
     var dial: LinkDialler?
     var backoff = Backoff()
     var timer: LoopTimer?

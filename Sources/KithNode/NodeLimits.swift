@@ -27,6 +27,8 @@ public enum NodeLimits {
     public static let addressesPerPeerMax = 32
     /// Nodes kept in the list of those nearby.
     public static let nearbyMax = 256
+    /// Links that one client which is no Kith node may have to one database: an app has one for each of its replicators.
+    public static let clientLinksMax = 16
     /// Size of a request body on the administration socket.
     public static let requestBodyBytesMax = 128 << 20
     /// Rows of one page when a list is streamed.

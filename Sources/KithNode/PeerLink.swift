@@ -16,6 +16,8 @@ final class PeerLink {
     let address: String
     /// The TLS version, for people.
     let tlsVersion: String
+    /// Whether the peer is a Kith node.
+    let peerIsKith: Bool
     /// Called when the status may have changed.
     var onChange: (() -> Void)?
     /// Called once, with the reason.
@@ -50,6 +52,7 @@ final class PeerLink {
         self.connection = connection
         self.address = address
         self.tlsVersion = tlsVersion
+        self.peerIsKith = peerIsKith
         self.remainder = remainder
         self.key = key
         self.database = database
@@ -140,7 +143,7 @@ final class PeerLink {
         lastHeardSeconds = Self.monotonicSeconds
         lastHeardWallSeconds = WallClock.seconds
         let now = Self.now
-        var goodbye: String?
+        var goodbye: KithError?
         do {
             try webSocket.receive(bytes) { event in
                 switch event {
@@ -152,7 +155,12 @@ final class PeerLink {
                     connection.write(pong)
                 case .pong: break
                 case .close(let code, let reason):
-                    goodbye = "the peer closed the link: \(code.map(String.init) ?? "no code") \(reason)"
+                    // Couchbase Lite waits for the echo (RFC 6455 §5.5.1).
+                    var echo: [UInt8] = []
+                    webSocket.appendClose(code: code, to: &echo)
+                    connection.write(echo)
+                    let text = "the peer closed the link: \(code.map(String.init) ?? "no code") \(reason)"
+                    goodbye = KithError(code == WebSocketCloseCode.normal ? .closed : .connectionLost, text)
                 }
             }
         } catch {
@@ -160,7 +168,7 @@ final class PeerLink {
         }
         if let goodbye {
             connection.close()
-            return finish(KithError(.connectionLost, goodbye))
+            return finish(goodbye)
         }
         pump()
     }

@@ -111,7 +111,8 @@ enum ChangesList {
         return answers
     }
 
-    private static func array(_ body: [UInt8], what: String) throws(KithError) -> [JSONValue] {
+    /// Reads a body that is an array; `null` and nothing are empty ones.
+    static func array(_ body: [UInt8], what: String) throws(KithError) -> [JSONValue] {
         if body.isEmpty { return [] }
         let value: JSONValue
         do {

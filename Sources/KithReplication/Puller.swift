@@ -32,18 +32,30 @@ final class Puller {
         })
     /// What the peer said it has behind its last list; `nil` from a peer that does not say.
     private var remaining: Int?
-    private var isCaughtUp = false
+    /// Whether the peer has said that nothing is behind what it has announced.
+    private(set) var isCaughtUp = false
 
+    /// A list that is not answered.
     private struct List {
-        var entries: [ChangesList.Entry]
+        var content: Content
         var message: BLIPMessage
-        /// A document has an entry for each leaf.
-        var documents: Int
+        /// Documents in it: one may have an entry for each leaf.
+        var count: Int
 
-        init(_ entries: [ChangesList.Entry], _ message: BLIPMessage) {
-            self.entries = entries
+        enum Content {
+            case changes([ChangesList.Entry])
+            case proposals([ProposalsList.Entry])
+        }
+
+        init(_ content: Content, _ message: BLIPMessage) {
+            self.content = content
             self.message = message
-            documents = zip(entries, entries.dropFirst()).reduce(1) { $0 + ($1.0.sequence == $1.1.sequence ? 0 : 1) }
+            switch content {
+            case .changes(let entries):
+                let others = zip(entries, entries.dropFirst()).count { $0.sequence != $1.sequence }
+                count = entries.isEmpty ? 0 : 1 + others
+            case .proposals(let entries): count = entries.count
+            }
         }
     }
 
@@ -62,10 +74,13 @@ final class Puller {
         return isCaughtUp ? unfinished : nil
     }
 
-    private var unfinished: Int { tracker.count + lists.reduce(0) { $0 + $1.documents } }
+    private var unfinished: Int { tracker.count + lists.reduce(0) { $0 + $1.count } }
 
-    /// Whether everything that the peer has is stored.
-    var isIdle: Bool { isCaughtUp && unfinished == 0 && incoming.isEmpty && !isInserting && blobs.count == 0 }
+    /// Whether everything that the peer has is stored. A client that only pulls never says that it has nothing.
+    var isIdle: Bool {
+        (isCaughtUp || session.isServingClient) && unfinished == 0 && incoming.isEmpty && !isInserting
+            && blobs.count == 0
+    }
 
     /// Whether more waits for the disk than the window allows: the shell should stop reading from the peer.
     var isCongested: Bool { incomingBytes + insertingBytes > limits.receivedBytesMax }
@@ -73,18 +88,31 @@ final class Puller {
     // MARK: Announcements
 
     func receiveChanges(_ message: BLIPMessage) {
+        receive(message) { (body: [UInt8]) throws(KithError) in
+            .changes(try ChangesList.parse(body, entriesMax: limits.receivedChangesPerListMax))
+        }
+    }
+
+    /// `proposeChanges`: an active peer asks which of its revisions would be taken without conflict.
+    func receiveProposals(_ message: BLIPMessage) {
+        receive(message) { (body: [UInt8]) throws(KithError) in
+            .proposals(try ProposalsList.parse(body, entriesMax: limits.receivedChangesPerListMax))
+        }
+    }
+
+    private func receive(_ message: BLIPMessage, parse: ([UInt8]) throws(KithError) -> List.Content) {
         guard message.body.count <= limits.receivedListBytesMax else {
             return session.replyError(
-                KithError(.tooLarge, "a changes list has at most \(limits.receivedListBytesMax) bytes"), to: message)
+                KithError(.tooLarge, "a list of changes has at most \(limits.receivedListBytesMax) bytes"),
+                to: message)
         }
-        let entries: [ChangesList.Entry]
+        var list: List
         do {
-            entries = try ChangesList.parse(message.body, entriesMax: limits.receivedChangesPerListMax)
+            list = List(try parse(message.body), message)
         } catch {
-            session.replyError(error, to: message)
-            return
+            return session.replyError(error, to: message)
         }
-        if entries.isEmpty {
+        if list.count == 0 {
             isCaughtUp = true
             remaining = remaining.map { _ in 0 }
             session.reply(to: message)
@@ -100,9 +128,8 @@ final class Puller {
             remaining = count
             isCaughtUp = count == 0
         }
-        var message = message
-        message.body = []
-        lists.append(List(entries, message))
+        list.message.body = []
+        lists.append(list)
         work()
     }
 
@@ -112,19 +139,65 @@ final class Puller {
             blobs.heldBytes <= limits.receivedBytesMax, !isCongested
         else { return }
         isLookingUp = true
-        session.perform(.lookUp(list.entries.compactMap(\.name))) { [unowned self] result in
+        let request: StoreRequest =
+            switch list.content {
+            case .changes(let entries): .lookUp(entries.compactMap(\.name))
+            case .proposals(let entries): .judge(entries.compactMap(\.proposal))
+            }
+        session.perform(request) { [unowned self] result in
             isLookingUp = false
-            guard case .lookups(let lookups) = result else { return session.storeFailed(result) }
-            lists.removeFirst()
-            answer(list, lookups)
+            switch (list.content, result) {
+            case (.changes(let entries), .lookups(let lookups)):
+                lists.removeFirst()
+                answer(entries, lookups, to: list.message)
+            case (.proposals(let entries), .judgements(let judgements)):
+                lists.removeFirst()
+                answer(entries, judgements, to: list.message)
+            default: return session.storeFailed(result)
+            }
             work()
         }
     }
 
-    private func answer(_ list: List, _ lookups: [RevisionLookup]) {
+    /// What is wanted is not awaited: a client that changes its mind does not always say so.
+    private func answer(_ entries: [ProposalsList.Entry], _ judgements: [ProposalAnswer], to message: BLIPMessage) {
+        let namesWinner = message.properties.bool("conflictIncludesRev")
+        var body: [UInt8] = []
+        var judgements = judgements[...]
+        for entry in entries {
+            if entry.proposal != nil, let judgement = judgements.popFirst() {
+                ProposalsList.append(judgement, namesWinner: namesWinner, to: &body)
+            } else {
+                refuse(entry.rawID, entry.rawRevision, to: &body)
+            }
+        }
+        reply(body, to: message)
+    }
+
+    /// An entry with an ID that is not legal.
+    private func refuse(_ id: String, _ revision: String, to body: inout [UInt8]) {
+        session.refused(
+            id: id, revision: revision, by: .here, code: 400,
+            reason: "the document ID or the revision ID is not legal")
+        ChangesList.append(.refused(400), to: &body)
+    }
+
+    private func reply(_ answers: [UInt8], to message: BLIPMessage) {
+        var body = answers
+        ChangesList.finish(&body)
+        session.reply(
+            to: message,
+            BLIPOutgoing(
+                // Without `blobs`, so that a sender whose attachments stand inside the document names them in
+                // `_attachments` as well, which is where they are looked for; and without `deltas`, so that none come.
+                properties: ["maxHistory": String(limits.historyMax)], body: body, isUrgent: true, isNoReply: false,
+                isCompressed: body.count >= limits.compressedBodyBytesMin))
+    }
+
+    private func answer(_ entries: [ChangesList.Entry], _ lookups: [RevisionLookup], to message: BLIPMessage) {
         var body: [UInt8] = []
         var lookups = lookups[...]
-        let announced = Set(list.entries.compactMap(\.name))
+        let announced = Set(entries.compactMap(\.name))
         /// The ticket of the change at hand. A document with several leaves has an entry for each, and is done with the last
         /// of them: until then one is held open.
         var change: (sequence: [UInt8], ticket: Int)?
@@ -144,13 +217,10 @@ final class Puller {
             wait(for: name, ticket)
             ChangesList.append(.wanted(revisions), to: &body)
         }
-        for entry in list.entries {
+        for entry in entries {
             let ticket = ticket(of: entry)
             guard let name = entry.name, let lookup = lookups.popFirst() else {
-                session.refused(
-                    id: entry.rawID, revision: entry.rawRevision, by: .here, code: 400,
-                    reason: "the document ID or the revision ID is not legal")
-                ChangesList.append(.refused(400), to: &body)
+                refuse(entry.rawID, entry.rawRevision, to: &body)
                 continue
             }
             switch lookup {
@@ -170,19 +240,17 @@ final class Puller {
             }
         }
         if let change { tracker.close(change.ticket) }
-        ChangesList.finish(&body)
-        session.reply(
-            to: list.message,
-            BLIPOutgoing(
-                // Without `blobs`, so that a sender whose attachments stand inside the document names them in
-                // `_attachments` as well, which is where they are looked for.
-                properties: ["maxHistory": String(limits.historyMax)], body: body, isUrgent: true, isNoReply: false,
-                isCompressed: body.count >= limits.compressedBodyBytesMin))
+        reply(body, to: message)
     }
 
     // MARK: Revisions
 
     func receiveRevision(_ message: BLIPMessage) {
+        if message.properties.int("error") ?? 0 != 0 {
+            // Couchbase Lite takes it for a `norev` as well.
+            session.reply(to: message)
+            return receiveNoRevision(message)
+        }
         let incoming: IncomingRevision
         do {
             incoming = try RevisionMessage.parse(message, limits: limits)
@@ -269,6 +337,10 @@ final class Puller {
         case .failure(let error) where error.code == .attachmentMissing && item.blobAttempts < limits.blobAttemptsMax:
             // It was here when it was looked for; the last document that had it has been edited since.
             blobs.hold(item)
+        case .failure(let error) where error.code == .conflict && item.revision.refusesConflict:
+            // Nothing is wrong with the document: the client resolves the conflict and comes again.
+            session.replyError(error, to: item.message)
+            finish(item.tickets)
         case .failure(let error): refuse(item, error)
         }
     }

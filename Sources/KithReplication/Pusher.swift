@@ -31,8 +31,8 @@ final class Pusher {
     private var caughtUpThrough: UInt64 = 0
     /// Answered lists of which something waits for the store.
     private var settling = 0
-    private let batchMax: Int
-    private let isContinuous: Bool
+    private let subscription: Subscription
+    private var batchMax: Int { subscription.batchMax }
 
     /// A revision that the peer asked for.
     private struct Outgoing {
@@ -41,19 +41,20 @@ final class Pusher {
         var ticket: Int
         var ancestors: [RevisionID]
         var historyMax: Int
+        var replacesGone: Bool
     }
 
-    init(session: ReplicationSession, since: UInt64, lastSequence: UInt64, batchMax: Int, isContinuous: Bool) {
+    init(session: ReplicationSession, _ subscription: Subscription, lastSequence: UInt64) {
+        let since = subscription.since
         self.session = session
         self.limits = session.configuration.limits
+        self.subscription = subscription
         self.cursor = since
         self.lastSequence = max(lastSequence, since)
         self.tracker = SequenceTracker(completed: since)
         caughtUpThrough = since
         // Nothing behind the position: known without a count.
         if since >= lastSequence { remaining = 0 }
-        self.batchMax = max(1, min(batchMax, session.configuration.limits.changesPerListMax))
-        self.isContinuous = isContinuous
     }
 
     /// Everything up to this sequence is durable at the peer.
@@ -74,7 +75,8 @@ final class Pusher {
     // MARK: Inputs
 
     func databaseChanged(lastSequence: UInt64) {
-        guard lastSequence > self.lastSequence else { return }
+        // What is asked for once ends where it was when it was asked for, however busy the database is.
+        guard subscription.isContinuous, lastSequence > self.lastSequence else { return }
         self.lastSequence = lastSequence
         work()
     }
@@ -108,15 +110,18 @@ final class Pusher {
     // MARK: Announcing
 
     private func readChanges() {
-        guard !isReadingChanges, cursor < lastSequence, isContinuous || !saidCaughtUp,
+        guard !isReadingChanges, cursor < lastSequence,
             unansweredLists + settling < limits.unansweredListsMax, queued < limits.queuedRevisionsMax
         else { return }
         isReadingChanges = true
-        let counts = session.now.monotonicSeconds >= countedAtSeconds + limits.recountIntervalSeconds
+        // How many of certain documents remain is only known at the end.
+        let counts =
+            subscription.documentIDs == nil
+            && session.now.monotonicSeconds >= countedAtSeconds + limits.recountIntervalSeconds
         session.perform(.readChanges(since: cursor, limit: batchMax, counts: counts)) { [unowned self] result in
             isReadingChanges = false
             guard case .changes(let changes, let counted, let last) = result else { return session.storeFailed(result) }
-            lastSequence = max(lastSequence, last)
+            if subscription.isContinuous { lastSequence = max(lastSequence, last) }
             if let counted {
                 remaining = counted
                 countedAtSeconds = session.now.monotonicSeconds
@@ -137,7 +142,7 @@ final class Pusher {
         var body: [UInt8] = []
         var announced: [(name: RevisionName, sequence: UInt64, ticket: Int)] = []
         for change in changes {
-            let leaves = session.configuration.peerIsKith ? change.leaves : [change.winner]
+            let leaves = leaves(toAnnounceOf: change)
             let names = leaves.map { RevisionName(id: change.id, revision: $0.revision) }
             let fresh = names.indices.filter { !isEcho(names[$0], of: change) }
             let ticket = tracker.add(change.sequence, open: fresh.count)
@@ -167,6 +172,13 @@ final class Pusher {
         }
     }
 
+    /// All leaves to a Kith node, the winner to others, where the peer wants to hear of the document.
+    private func leaves(toAnnounceOf change: Change) -> [Leaf] {
+        if session.configuration.peerIsKith { return change.leaves }
+        if let documentIDs = subscription.documentIDs, !documentIDs.contains(change.id) { return [] }
+        return change.winner.isDeleted && change.sequence <= subscription.skipsDeletionsThrough ? [] : [change.winner]
+    }
+
     private func answered(_ announced: [(name: RevisionName, sequence: UInt64, ticket: Int)], _ reply: BLIPMessage) {
         if let error = reply.error {
             return session.end(
@@ -180,6 +192,7 @@ final class Pusher {
             return session.violation(error)
         }
         let historyMax = reply.properties.int("maxHistory") ?? limits.historyMax
+        let replacesGone = subscription.replacesGone || reply.properties.bool("sendReplacementRevs")
         var settled: [Outgoing] = []
         var proofs: [Supersession] = []
         var asked: [(outgoing: Outgoing, leaves: [RevisionID])] = []
@@ -192,7 +205,7 @@ final class Pusher {
             case .wanted(let ancestors):
                 let outgoing = Outgoing(
                     name: entry.name, sequence: entry.sequence, ticket: entry.ticket, ancestors: ancestors,
-                    historyMax: max(1, historyMax))
+                    historyMax: max(1, historyMax), replacesGone: replacesGone && !session.configuration.peerIsKith)
                 // A Kith node names the revision itself when it has it, and something is to be said of the leaves.
                 if session.configuration.peerIsKith, ancestors.first == entry.name.revision {
                     asked.append((outgoing, Array(ancestors.dropFirst().prefix(limits.historyMax))))
@@ -253,12 +266,18 @@ final class Pusher {
         else { return }
         isReadingRevisions = true
         let wanted = Array(queue[queueHead..<min(queue.count, queueHead + limits.revisionsPerReadMax)])
-        let requests = wanted.map { (name: $0.name, ancestors: $0.ancestors) }
+        let requests = wanted.map { (name: $0.name, ancestors: $0.ancestors, replacesGone: $0.replacesGone) }
         session.perform(.readRevisions(requests, bytesMax: limits.revisionsPerReadBytesMax)) { [unowned self] result in
             isReadingRevisions = false
             guard case .revisions(let revisions) = result else { return session.storeFailed(result) }
             for (outgoing, revision) in zip(wanted, revisions) {
-                if let revision { send(revision, outgoing) } else { sendGone(outgoing) }
+                switch revision {
+                case .success(let revision?): send(revision, outgoing)
+                case .success(nil): sendGone(outgoing)
+                case .failure(let error):
+                    session.refused(outgoing.name, by: .here, code: error.code.httpStatus, reason: error.message)
+                    sendGone(outgoing, error: error.code.httpStatus)
+                }
             }
             queueHead += revisions.count
             if queueHead == queue.count || queueHead > 4_096 {
@@ -277,6 +296,9 @@ final class Pusher {
         let history = Self.history(of: revision, known: outgoing.ancestors, max: outgoing.historyMax)
         if !history.isEmpty { properties.append("history", history) }
         if revision.isDeleted { properties.append("deleted", "1") }
+        if revision.revision != outgoing.name.revision {
+            properties.append("replacedRev", outgoing.name.revision.description)
+        }
         let body = RevisionMessage.body(of: revision)
         let digests = revision.attachments.digests
         let bytes = body.count
@@ -298,7 +320,9 @@ final class Pusher {
                 }
                 // Attachments that went meanwhile are as good as a revision that did: a newer one will be announced.
                 if digests.isEmpty || error.code != 410 {
-                    session.refused(outgoing.name, by: .peer, code: error.code, reason: error.message)
+                    session.refused(
+                        RevisionName(id: revision.id, revision: revision.revision), by: .peer, code: error.code,
+                        reason: error.message)
                 }
             } else {
                 session.status.revisionsSent += 1
@@ -311,11 +335,13 @@ final class Pusher {
     /// Tells the peer that an announced revision cannot come, mostly since a newer one took its place, which will be
     /// announced.
     ///
-    /// - Parameter proof: pairs of revisions, what supersedes and what is superseded.
-    private func sendGone(_ outgoing: Outgoing, proof: [RevisionID] = []) {
+    /// - Parameters:
+    ///   - error: what is wrong with it, as an HTTP status.
+    ///   - proof: pairs of revisions, what supersedes and what is superseded.
+    private func sendGone(_ outgoing: Outgoing, error: Int = 410, proof: [RevisionID] = []) {
         var properties: BLIPProperties = [
             "Profile": "norev", "id": outgoing.name.id.text, "rev": outgoing.name.revision.description,
-            "sequence": String(outgoing.sequence), "error": "410",
+            "sequence": String(outgoing.sequence), "error": String(error),
         ]
         if !proof.isEmpty {
             properties.append(

@@ -68,6 +68,8 @@ public struct ReplicationLimits: Sendable {
     public var historyMax = 1_000
     /// Longest history taken from a peer; more is refused.
     public var receivedHistoryMax = 2_000
+    /// Documents that a peer may restrict its pull to; more is refused.
+    public var subscribedDocumentsMax = 10_000
     /// Size of a checkpoint that a peer may store here.
     public var checkpointBytesMax = 4_096
     /// Length of a checkpoint's name (`client`).

@@ -44,10 +44,10 @@ public final class ReplicationSession {
     private var replyHandlers: [UInt64: (BLIPMessage) -> Void] = [:]
     private var partHandlers: [UInt64: ([UInt8]) -> Void] = [:]
     private(set) lazy var blobSender = BlobSender(session: self)
-    private(set) var pusher: Pusher?
+    var pusher: Pusher?
     private(set) var puller: Puller?
     private var checkpointer: Checkpointer?
-    private var lastSequence: UInt64 = 0
+    private(set) var lastSequence: UInt64 = 0
     private var refusals: [ReplicationRefusal] = []
     /// Refusals since the shell last took them.
     private var newRefusals: [ReplicationRefusal] = []
@@ -71,8 +71,9 @@ public final class ReplicationSession {
             checkpointer?.load { [unowned self] checkpoint in
                 startPulling(checkpoint)
                 pusher = Pusher(
-                    session: self, since: checkpoint.local, lastSequence: self.lastSequence,
-                    batchMax: configuration.limits.changesPerListMax, isContinuous: true)
+                    session: self,
+                    Subscription(since: checkpoint.local, batchMax: configuration.limits.changesPerListMax),
+                    lastSequence: self.lastSequence)
                 pusher?.work()
             }
         } else {
@@ -261,8 +262,15 @@ public final class ReplicationSession {
         text.utf8.count <= bytes ? text : String(decoding: text.utf8.prefix(bytes), as: UTF8.self)
     }
 
-    /// Whether each side has everything that the other has, as far as this side knows.
-    var isIdle: Bool { (pusher?.isIdle ?? false) && (puller?.isIdle ?? false) }
+    /// Whether each side has everything of the other that it asks for, as far as this side knows.
+    var isIdle: Bool {
+        guard let puller, puller.isIdle else { return false }
+        // A client that only pushes never subscribes, but says when it has nothing more.
+        return pusher?.isIdle ?? (isServingClient && puller.isCaughtUp)
+    }
+
+    /// Whether the peer is a client that is no Kith node: it does not always say what it has, or ask for what is here.
+    var isServingClient: Bool { configuration.role == .passive && !configuration.peerIsKith }
 
     // MARK: Requests of the peer
 
@@ -277,12 +285,13 @@ public final class ReplicationSession {
             return
         }
         switch message.properties["Profile"] {
-        case "changes":
+        case "changes", "proposeChanges", "rev":
             guard let puller else { return replyError(domain: "HTTP", code: 503, "not ready", to: message) }
-            puller.receiveChanges(message)
-        case "rev":
-            guard let puller else { return replyError(domain: "HTTP", code: 503, "not ready", to: message) }
-            puller.receiveRevision(message)
+            switch message.properties["Profile"] {
+            case "changes": puller.receiveChanges(message)
+            case "proposeChanges": puller.receiveProposals(message)
+            default: puller.receiveRevision(message)
+            }
         case "norev": puller?.receiveNoRevision(message)
         case "getAttachment", "proveAttachment": blobSender.receive(message)
         case "getCheckpoint": getCheckpoint(message)
@@ -308,33 +317,6 @@ public final class ReplicationSession {
                     "the peer does not send its changes: \(error.domain) \(error.code) \(error.message.prefix(200))")
             }
         }
-    }
-
-    /// A peer pulls from here.
-    private func subscribe(_ message: BLIPMessage) {
-        guard configuration.role == .passive else {
-            return replyError(domain: "LiteCore", code: 501, "this side is the active one", to: message)
-        }
-        guard pusher == nil else {
-            return replyError(domain: "HTTP", code: 400, "changes are being sent already", to: message)
-        }
-        if let filter = message.properties["filter"] {
-            return replyError(domain: "LiteCore", code: 19, "there is no filter \(filter.prefix(100))", to: message)
-        }
-        guard message.properties["versioning"] ?? "rev-trees" == "rev-trees" else {
-            return replyError(domain: "LiteCore", code: 501, "only revision trees are spoken here", to: message)
-        }
-        guard message.body.isEmpty else {
-            return replyError(domain: "HTTP", code: 501, "a list of document IDs is not served yet", to: message)
-        }
-        // A position that is not one of ours, or lies beyond the end, counts as the beginning.
-        let since = message.properties["since"].flatMap(UInt64.init) ?? 0
-        reply(to: message)
-        pusher = Pusher(
-            session: self, since: since <= lastSequence ? since : 0, lastSequence: lastSequence,
-            batchMax: message.properties.int("batch") ?? configuration.limits.changesPerListMax,
-            isContinuous: message.properties.bool("continuous"))
-        pusher?.work()
     }
 
     // MARK: Status

@@ -55,7 +55,8 @@ enum RevisionMessage {
             ? try CanonicalJSON.splitAttachments(message.body) : (message.body, AttachmentList())
         return IncomingRevision(
             id: try DocumentID(id), revision: try RevisionID(parsing: revision), history: history,
-            isDeleted: message.properties.bool("deleted"), body: body, attachments: attachments)
+            isDeleted: message.properties.bool("deleted"), body: body, attachments: attachments,
+            refusesConflict: message.properties.bool("noconflicts"))
     }
 
     /// The body of a `rev` message: the canonical body with the attachments in it, as stubs.

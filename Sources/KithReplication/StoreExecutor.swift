@@ -102,12 +102,13 @@ public struct StoreExecutor: Sendable {
             return .changes(changes, remaining: remaining, lastSequence: try snapshot.lastSequence)
         case .lookUp(let names):
             return .lookups(try snapshot.lookup(names.map { ($0.id, $0.revision) }))
+        case .judge(let proposals): return .judgements(try snapshot.judge(proposals))
         case .readRevisions(let names, let bytesMax):
-            var revisions: [RevisionForTransfer?] = []
+            var revisions: [Result<RevisionForTransfer?, KithError>] = []
             var bytes = 0
-            for (name, ancestors) in names where bytes <= bytesMax {
-                let revision = try snapshot.revisionForTransfer(name.id, name.revision, knowing: ancestors)
-                bytes += revision?.body.count ?? 0
+            for (name, ancestors, replacesGone) in names where bytes <= bytesMax {
+                let revision = try revision(name, ancestors, replacesGone: replacesGone, snapshot)
+                bytes += (try? revision.get())?.body.count ?? 0
                 revisions.append(revision)
             }
             return .revisions(revisions)
@@ -132,6 +133,21 @@ public struct StoreExecutor: Sendable {
         }
     }
 
+    /// One revision of several. A document that is damaged stops no other.
+    private static func revision(
+        _ name: RevisionName, _ ancestors: [RevisionID], replacesGone: Bool, _ snapshot: Snapshot
+    ) throws -> Result<RevisionForTransfer?, KithError> {
+        do {
+            if let revision = try snapshot.revisionForTransfer(name.id, name.revision, knowing: ancestors) {
+                return .success(revision)
+            }
+            guard replacesGone, let winner = try snapshot.winner(of: name.id) else { return .success(nil) }
+            return .success(try snapshot.revisionForTransfer(name.id, winner.revision, knowing: ancestors))
+        } catch let error as KithError where error.code == .damaged {
+            return .failure(error)
+        }
+    }
+
     private static func write(_ request: StoreRequest, _ transaction: WriteTransaction) throws -> StoreResult {
         switch request {
         case .insert(let revisions):
@@ -149,9 +165,9 @@ public struct StoreExecutor: Sendable {
             try transaction.setLocalDocument(name, next.encoded())
             if let progress { try transaction.setLocalDocument(progress.name, progress.body) }
             return .checkpoint(revision: next.revision)
-        case .readChanges, .lookUp, .readRevisions, .readLocal, .hasBlobs, .readBlobPiece, .proveBlob, .beginBlob,
-            .appendBlob,
-            .finishBlob:
+        case .readChanges, .lookUp, .judge, .readRevisions, .readLocal, .hasBlobs, .readBlobPiece, .proveBlob,
+            .beginBlob,
+            .appendBlob, .finishBlob:
             throw KithError(.internal, "a read was sent to the writer")
         }
     }

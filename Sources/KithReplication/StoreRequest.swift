@@ -7,9 +7,12 @@ public enum StoreRequest: Sendable {
     case readChanges(since: UInt64, limit: Int, counts: Bool)
     /// Asks which of these revisions are here, and which ancestors of those that are not.
     case lookUp([RevisionName])
+    /// Asks of revisions that the peer wants to push whether they would make conflicts.
+    case judge([Proposal])
     /// Reads revisions with their histories, in order, until `bytesMax` bytes of bodies are passed; the answer is shorter
-    /// then. Each with what the peer has of the document, so that the history can say what of that is superseded.
-    case readRevisions([(name: RevisionName, ancestors: [RevisionID])], bytesMax: Int)
+    /// then. Each with what the peer has of the document, so that the history can say what of that is superseded. With
+    /// `replacesGone` the winner is read in place of a revision that is no leaf any more.
+    case readRevisions([(name: RevisionName, ancestors: [RevisionID], replacesGone: Bool)], bytesMax: Int)
     /// Stores revisions that the peer sent.
     case insert([IncomingRevision])
     /// Takes the peer's word that leaves here are superseded by revisions that are here.
@@ -37,7 +40,9 @@ public enum StoreRequest: Sendable {
     /// Whether this request changes the database.
     public var isWrite: Bool {
         switch self {
-        case .readChanges, .lookUp, .readRevisions, .readLocal, .hasBlobs, .readBlobPiece, .proveBlob, .beginBlob: false
+        case .readChanges, .lookUp, .judge, .readRevisions, .readLocal, .hasBlobs, .readBlobPiece, .proveBlob,
+            .beginBlob:
+            false
         case .insert, .supersede, .writeLocal, .writeCheckpoint, .appendBlob, .finishBlob: true
         }
     }

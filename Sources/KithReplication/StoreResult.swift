@@ -7,8 +7,11 @@ public enum StoreResult: Sendable {
     case changes([Change], remaining: Int?, lastSequence: UInt64)
     /// One answer for each revision asked about.
     case lookups([RevisionLookup])
-    /// An answer for each revision asked for, `nil` when it is no longer here; fewer, at least one, when bodies are large.
-    case revisions([RevisionForTransfer?])
+    /// One answer for each proposal.
+    case judgements([ProposalAnswer])
+    /// An answer for each revision asked for, `nil` when it is no longer here and an error when its document is damaged;
+    /// fewer, at least one, when bodies are large.
+    case revisions([Result<RevisionForTransfer?, KithError>])
     /// One outcome for each revision.
     case inserted([Result<Insertion, KithError>])
     /// What was said of superseded leaves is taken and durable.

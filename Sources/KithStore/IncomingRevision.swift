@@ -14,11 +14,13 @@ public struct IncomingRevision: Sendable {
     public let body: [UInt8]
     /// Its attachments, whose bytes have to be stored already.
     public let attachments: AttachmentList
+    /// Whether it is refused where it would make a conflict.
+    public let refusesConflict: Bool
 
     /// A revision with its history, the newest first.
     public init(
         id: DocumentID, revision: RevisionID, history: [RevisionID] = [], isDeleted: Bool = false, body: [UInt8],
-        attachments: AttachmentList = AttachmentList()
+        attachments: AttachmentList = AttachmentList(), refusesConflict: Bool = false
     ) {
         self.id = id
         self.revision = revision
@@ -26,5 +28,6 @@ public struct IncomingRevision: Sendable {
         self.isDeleted = isDeleted
         self.body = body
         self.attachments = attachments
+        self.refusesConflict = refusesConflict
     }
 }

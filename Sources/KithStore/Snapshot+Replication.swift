@@ -9,6 +9,9 @@ extension Snapshot {
         }
     }
 
+    /// A document's winner; nil when there is no such document.
+    public final func winner(of id: DocumentID) throws -> Leaf? { try row(id, connection)?.winner }
+
     /// Says of each revision whether it is stored, in the order of the question.
     public final func lookup(_ revisions: [(DocumentID, RevisionID)]) throws -> [RevisionLookup] {
         let connection = try connection

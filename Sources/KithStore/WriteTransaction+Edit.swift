@@ -68,13 +68,13 @@ extension WriteTransaction {
 
     /// Stores a revision made elsewhere, with its history.
     ///
-    /// It never conflicts: a revision that does not follow the winner becomes another leaf, and the winner is chosen
+    /// It never conflicts, unless that is what was asked for (`refusesConflict`): a revision that does not follow the winner becomes another leaf, and the winner is chosen
     /// from all leaves, whatever the order in which they came. Ancestors are stored without bodies. A revision that is
     /// there already makes no new sequence, unless its history shows that another leaf is its ancestor; its body is not
     /// looked at, so where two bodies have one revision ID the first is kept.
     ///
     /// - Throws: `.badDocument` and `.tooLarge` for the body and for a history whose generations do not fall;
-    ///   `.attachmentMissing` when bytes of an attachment are not stored; the message names the document, nothing is written then, and the transaction goes on.
+    ///   `.attachmentMissing` when bytes of an attachment are not stored; `.conflict` where conflicts are to be refused; the message names the document, nothing is written then, and the transaction goes on.
     @discardableResult
     public func insert(_ incoming: IncomingRevision) throws -> InsertOutcome {
         let connection = try connection
@@ -90,6 +90,7 @@ extension WriteTransaction {
                 sequence: try store(incoming.id, over: nil, tree: nil, new: new(body)))
         }
         var tree = try row?.tree(connection.databaseName) ?? RevisionTree()
+        if incoming.refusesConflict { try incoming.refuseConflict(with: tree) }
         let insertion: RevisionTree.Insertion
         do {
             insertion = try tree.insert(

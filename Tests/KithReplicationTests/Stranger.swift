@@ -28,12 +28,40 @@ final class Stranger {
         session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
     }
 
-    func send(_ properties: [String: String], _ body: [UInt8] = [], tag: UInt64) {
+    func send(_ properties: [String: String], _ body: [UInt8] = [], isNoReply: Bool = false, tag: UInt64) {
         blip.send(
             BLIPOutgoing(
-                properties: BLIPProperties(properties.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }), body: body
-            ),
+                properties: BLIPProperties(properties.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }),
+                body: body, isNoReply: isNoReply),
             tag: tag)
+    }
+
+    private var nextTag: UInt64 = 1_000
+
+    /// Sends a request, lets everything move, and gives the answer; `nil` when there is none.
+    @discardableResult
+    func ask(
+        _ profile: String, _ properties: [String: String] = [:], _ body: String = "", isNoReply: Bool = false
+    ) throws -> BLIPMessage? {
+        nextTag += 1
+        let tag = nextTag
+        send(
+            properties.merging(["Profile": profile]) { first, _ in first }, Array(body.utf8), isNoReply: isNoReply,
+            tag: tag)
+        try run()
+        return replies[tag]
+    }
+
+    /// Tells the session of what was written to the database meanwhile, and lets everything move.
+    func noteChange() throws {
+        session.databaseChanged(lastSequence: try database.read { try $0.lastSequence }, now: now)
+        try run()
+    }
+
+    /// The requests of one kind that came since the last call for that kind.
+    func takeRequests(_ profile: String) -> [BLIPMessage] {
+        defer { requests.removeAll { $0.properties["Profile"] == profile } }
+        return requests.filter { $0.properties["Profile"] == profile }
     }
 
     /// Moves frames and store requests until nothing moves.

@@ -162,6 +162,11 @@ struct WebSocketHandshakeTests {
         #expect(
             try WebSocketHandshake.chooseSubprotocol(from: offer("BLIP_3+CBMobile_4", "BLIP_3+CBMobile_3"))
                 == Self.token)
+        for (offered, chosen) in [
+            ("BLIP_3+CBMobile_2", "BLIP_3+CBMobile_2"), ("BLIP_3+CBMobile_2,BLIP_3+CBMobile_3", Self.token),
+        ] {
+            #expect(try WebSocketHandshake.chooseSubprotocol(from: offer(offered)) == chosen)
+        }
         for wrong in [["BLIP_3+CBMobile_4"], ["BLIP_3"], ["blip_3+cbmobile_3"], ["BLIP_3+CBMobile_33"], [], [","]] {
             let offer = try WebSocketHandshake.checkRequest(
                 request {

@@ -127,13 +127,13 @@ public enum WebSocketHandshake {
         return Offer(key: keys[0], subprotocols: headers.listMembers(of: "Sec-WebSocket-Protocol"))
     }
 
-    /// The first of the offered subprotocols that is supported, compared byte by byte.
+    /// The best of the supported subprotocols that is offered, compared byte by byte.
     ///
     /// - Throws: ``WebSocketHandshakeError`` with status 400 when there is none.
     public static func chooseSubprotocol(
-        from offer: Offer, supported: [String] = [BLIPSubprotocol.token]
+        from offer: Offer, supported: [String] = BLIPSubprotocol.supported
     ) throws(WebSocketHandshakeError) -> String {
-        for token in offer.subprotocols where supported.contains(where: { $0.utf8.elementsEqual(token.utf8) }) {
+        for token in supported where offer.subprotocols.contains(where: { $0.utf8.elementsEqual(token.utf8) }) {
             return token
         }
         throw WebSocketHandshakeError(
