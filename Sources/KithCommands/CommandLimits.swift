@@ -40,6 +40,8 @@ enum CommandLimits {
     static let listPageDocuments = 500
     /// Changes in one page of `changes`.
     static let changesPageCount = 1_000
+    /// `conflicts` says of so many documents why they were not merged by themselves; `--json` of all.
+    static let conflictProblemsShown = 5
     /// Conflicts in one page of `conflicts`.
     static let conflictsPageCount = 200
 }

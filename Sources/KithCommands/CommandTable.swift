@@ -2,7 +2,8 @@
 enum CommandTable {
     static let all: [any Command.Type] = [
         InitCommand.self, UpCommand.self, StatusCommand.self, IDCommand.self, TrustCommand.self, UntrustCommand.self,
-        DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseDeleteCommand.self, DatabaseDigestCommand.self,
+        DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseSetCommand.self, DatabaseDeleteCommand.self,
+        DatabaseDigestCommand.self,
         DatabaseCheckCommand.self, DatabaseCompactCommand.self, DatabaseBackupCommand.self, DatabaseRestoreCommand.self,
         DatabaseCopyCommand.self,
         PutCommand.self, GetCommand.self, DeleteCommand.self, ListCommand.self, ImportCommand.self, ExportCommand.self,

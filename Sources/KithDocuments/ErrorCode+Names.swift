@@ -2,7 +2,8 @@ extension ErrorCode {
     /// Every code that this version knows.
     public static let all: [ErrorCode] = [
         .noNode, .nodeUnreachable, .alreadyRunning, .portBusy, .homeNotWritable, .newerFormat, .notInitialised,
-        .alreadyInitialised, .badConfiguration, .notFound, .databaseNotFound, .conflict, .databaseExists, .badDocument,
+        .alreadyInitialised, .badConfiguration, .notFound, .databaseNotFound, .conflict, .cannotMerge, .databaseExists,
+        .badDocument,
         .attachmentMissing, .badName, .tooLarge, .badRequest, .deltaNotSupported, .methodNotAllowed, .notImplemented,
         .badNodeID,
         .notTrusted, .wrongKey, .nameTaken, .damaged, .diskFull,

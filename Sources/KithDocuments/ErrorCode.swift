@@ -57,6 +57,8 @@ extension ErrorCode {
     public static let databaseNotFound = ErrorCode("database_not_found", http: 404, exit: 11)
     /// The write does not name the document's current revision.
     public static let conflict = ErrorCode("conflict", http: 409, exit: 12)
+    /// The versions of a document in conflict cannot be merged without a person.
+    public static let cannotMerge = ErrorCode("cannot_merge", http: 409, exit: 12)
     /// The database is there already.
     public static let databaseExists = ErrorCode("file_exists", http: 412, exit: 13)
     /// The bytes are not a document that can be kept: malformed, out of range, or a reserved name.

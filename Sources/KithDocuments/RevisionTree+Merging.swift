@@ -22,4 +22,23 @@ extension RevisionTree {
             return base
         }
     }
+
+    /// Whether `mergeBases(of:)` names the bases that every node would name which knows these leaves.
+    ///
+    /// Histories may stop anywhere and skip generations, so a nearer ancestor can be hidden in a gap, and a branch whose
+    /// beginning is not known can have begun anywhere. The bases are certain when no generation is missing in any of the
+    /// branches above the lowest base; where leaves share no ancestor, down to the first generation.
+    public func areMergeBasesCertain(of leaves: [RevisionID]) -> Bool {
+        let lowest = mergeBases(of: leaves).dropFirst().map { $0?.generation ?? 0 }.min() ?? 0
+        for leaf in leaves {
+            guard var next = index(of: leaf) else { return false }
+            while nodes[next].revision.generation > lowest + 1 {
+                let parent = Int(nodes[next].parent)
+                let known = parent >= 0 ? nodes[parent].revision.generation : 0
+                guard known + 1 == nodes[next].revision.generation else { return false }
+                next = parent
+            }
+        }
+        return true
+    }
 }

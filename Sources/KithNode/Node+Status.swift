@@ -18,7 +18,8 @@ extension Node {
             let answer = try? await database.read { snapshot in
                 (
                     documents: try snapshot.documentCount, sequence: try snapshot.lastSequence,
-                    conflicts: try snapshot.conflictCount, first: try snapshot.conflicts(limit: 10)
+                    conflicts: try snapshot.conflictCount, first: try snapshot.conflicts(limit: 10),
+                    policy: try snapshot.settings().mergePolicy
                 )
             }
             guard let answer else {
@@ -31,7 +32,7 @@ extension Node {
             databases.append(
                 NodeStatus.DatabaseStatus(
                     name: name, documents: answer.documents, bytes: bytes, sequence: answer.sequence,
-                    conflicts: answer.conflicts))
+                    conflicts: answer.conflicts, mergePolicy: answer.policy))
             for change in answer.first where conflicts.count < 10 {
                 conflicts.append(
                     NodeStatus.ConflictStatus(

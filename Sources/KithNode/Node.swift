@@ -148,6 +148,41 @@ public final class Node {
     /// - Throws: `.databaseNotFound`.
     public func database(_ name: DatabaseName) throws(KithError) -> Database { try registry.database(name).database }
 
+    /// Changes what a database is set to, such as `mergePolicy`, and begins with what follows from it.
+    ///
+    /// - Returns: what it is set to now.
+    /// - Throws: `.databaseNotFound`, `.badRequest` for a setting that is out of range; errors of the store.
+    @discardableResult
+    public func setSettings(
+        of name: DatabaseName, _ change: @escaping @Sendable (inout DatabaseSettings) -> Void
+    ) async throws -> DatabaseSettings {
+        try await registry.database(name).setSettings(change)
+    }
+
+    /// Has the app decide how documents of a database in conflict are resolved, until the node stops or the app says
+    /// otherwise; it comes before the database's own `mergePolicy`. See `ConflictResolver.Resolve`.
+    ///
+    /// ```swift
+    /// try await node.setConflictResolver(of: notes) { conflict in
+    ///     let merged = try merge(conflict.commonAncestor?.body, conflict.versions.map(\.body))
+    ///     return .merged(body: merged, attachments: conflict.versions[0].attachments)
+    /// }
+    /// ```
+    ///
+    /// - Parameter resolve: nil for none any more.
+    /// - Throws: `.databaseNotFound`.
+    public func setConflictResolver(of name: DatabaseName, _ resolve: ConflictResolver.Resolve?) async throws(KithError)
+    {
+        try await registry.database(name).resolver.setResolver(resolve)
+    }
+
+    /// The conflicts of a database that could not be resolved by themselves, each with why.
+    ///
+    /// - Throws: `.databaseNotFound`.
+    public func conflictFailures(of name: DatabaseName) async throws(KithError) -> [ConflictFailure] {
+        try await registry.database(name).resolver.failures
+    }
+
     /// Makes a database; it is replicated with every peer that has one of the same name.
     ///
     /// - Throws: `.databaseExists`, and errors of the store.

@@ -70,6 +70,7 @@ extension NodeStatus.DatabaseStatus {
         JSONValue(object: [
             ("name", .string(name)), ("documents", JSONValue(Int64(documents))), ("bytes", JSONValue(bytes)),
             ("sequence", JSONValue(Int64(clamping: sequence))), ("conflicts", JSONValue(Int64(conflicts))),
+            ("merge", .string(mergePolicy.rawValue)),
         ])
     }
 }

@@ -1,4 +1,5 @@
 import KithDocuments
+import KithStore
 import KithTrust
 
 /// How a node stands: what `kith status` shows and what `GET /_kith/status` answers, in version 1.
@@ -41,6 +42,8 @@ public struct NodeStatus: Sendable {
         public var sequence: UInt64
         /// Documents with more than one live leaf.
         public var conflicts: Int
+        /// What is done by itself about them.
+        public var mergePolicy: MergePolicy
     }
 
     /// One database, as replicated with one peer.

@@ -17,6 +17,9 @@ final class OpenDatabase {
     private(set) var isClosed = false
     /// Whether a compaction that nobody waits for is under way.
     var isCompacting = false
+    /// Resolves conflicts by itself, as the database is set or an app says.
+    let resolver: ConflictResolver
+    private let resolving: Task<Void, Never>
     /// Called when the database has changed.
     var onChange: (@LoopActor (OpenDatabase) -> Void)?
 
@@ -25,6 +28,9 @@ final class OpenDatabase {
         self.database = database
         executor = StoreExecutor(database: database)
         lastSequence = try database.read { try $0.lastSequence }
+        let resolver = ConflictResolver(database: database)
+        self.resolver = resolver
+        resolving = Task.detached { await resolver.run() }
         observation = database.observe { [weak self] sequence in
             EventLoop.shared.post { self?.noteChange(sequence) }
         }
@@ -42,8 +48,22 @@ final class OpenDatabase {
         observation = nil
         isClosed = true
         changed.signal()
+        resolving.cancel()
+        await resolving.value
         let database = self.database
         await Task.detached { database.close() }.value
+    }
+
+    /// Changes what the database is set to; what follows from it begins at once.
+    func setSettings(_ change: @escaping @Sendable (inout DatabaseSettings) -> Void) async throws -> DatabaseSettings {
+        let settings = try await write { transaction in
+            var settings = try transaction.settings()
+            change(&settings)
+            try transaction.setSettings(settings)
+            return settings
+        }
+        resolver.settingsChanged()
+        return settings
     }
 
     /// Reads on one of the store's readers.

@@ -28,6 +28,9 @@ extension RESTRouter {
                         ("conflicts", JSONValue(Int64(digest.conflicts))),
                         ("update_seq", JSONValue(Int64(clamping: sequence))),
                     ])))
+        case "_settings" where request.path.count == 2:
+            try allow(request, "GET", "HEAD", "PUT")
+            try await settings(exchange, database)
         case "_conflicts" where request.path.count == 2:
             try allow(request, "GET", "HEAD", "POST")
             if request.method == "POST" { return try await resolve(exchange, database) }
@@ -105,9 +108,13 @@ extension RESTRouter {
         let (total, found) = try await database.read { snapshot in
             (try snapshot.conflictCount, try snapshot.conflicts(limit: min(limit, 10_000), startingAfter: start))
         }
+        var failures: [DocumentID: KithError] = [:]
+        for failure in await database.resolver.failures where failure.collection == .default {
+            failures[failure.id] = failure.error
+        }
         let rows = found.map { change in
             JSONValue(object: [
-                ("id", .string(change.id.text)),
+                ("id", .string(change.id.text)), ("problem", JSONValue(optional: failures[change.id]?.message)),
                 (
                     "leaves",
                     .array(

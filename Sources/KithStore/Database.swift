@@ -265,6 +265,17 @@ public final class Database: Sendable {
         return token
     }
 
+    /// Calls `onCommit` after each commit that changed documents of any collection, as `observe` does for one, and `onClose`
+    /// when the database closes before the observation has ended.
+    func observeAll(
+        onCommit: @escaping @Sendable () -> Void, onClose: @escaping @Sendable () -> Void
+    ) -> ObservationToken {
+        observers.add(nil, onCommit: { _ in onCommit() }, onClose: onClose) {
+            guard let bell else { return nil }
+            return bellWatcher.watch(bell.path) { [writer] in writer.lookForOthers() }
+        }
+    }
+
     /// Observations and waits that have not ended: for tests.
     package var observerCount: Int { observers.count }
 

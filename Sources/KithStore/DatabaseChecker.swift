@@ -126,7 +126,7 @@ final class DatabaseChecker {
     }
 
     private func checkMeta(_ collections: [Collection]) throws {
-        let columns = "public_id, private_id, last_collection, revisions_limit, keeps_old_bodies"
+        let columns = "public_id, private_id, last_collection, revisions_limit, keeps_old_bodies, merge_policy"
         try connection.query("SELECT \(columns) FROM meta") { row in
             guard try row.step() else { return fault("the file does not say which database it is") }
             for column in [0, 1] as [Int32] where !Self.isIdentifier(row.unownedBytes(column)) {
@@ -139,6 +139,7 @@ final class DatabaseChecker {
                 fault("the limit of revisions is not legal")
             }
             if !(0...1).contains(row.int(4)) { fault("the setting for old bodies is not legal") }
+            if !(0...1).contains(row.int(5)) { fault("the setting for merges is not legal") }
             if try row.step() { fault("the file says more than once which database it is") }
         }
     }

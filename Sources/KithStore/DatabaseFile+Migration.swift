@@ -5,13 +5,20 @@ extension DatabaseFile {
     /// happens.
     ///
     /// - Parameter version: what `check` has found.
-    /// - Throws: `.diskFull`, `.homeNotWritable`, `.inputOutput`; the file is then as it was.
+    /// - Throws: `.damaged`, `.diskFull`, `.homeNotWritable`, `.inputOutput`; the file is then as it was.
     static func migrate(_ connection: SQLiteConnection, from version: UInt32) throws(KithError) {
         guard version < StoreSchema.formatVersion else { return }
         try connection.execute("BEGIN IMMEDIATE")
         do {
-            // Another process may have been quicker.
-            if try connection.number("PRAGMA user_version") == 1 { try migrateFrom1(connection) }
+            // A file that says of itself to be older than it is cannot be brought anywhere.
+            try asDamage(connection.databaseName) { () throws(KithError) in
+                // Another process may have been quicker.
+                switch try connection.number("PRAGMA user_version") {
+                case 1: try migrateFrom1(connection)
+                case 2: try migrateFrom2(connection)
+                default: break
+                }
+            }
             try connection.execute("COMMIT")
         } catch {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
@@ -40,7 +47,16 @@ extension DatabaseFile {
             DROP TABLE document;
             DROP TABLE leaf;
             DROP TABLE local;
-            PRAGMA user_version = 2;
+            PRAGMA user_version = \(StoreSchema.formatVersion);
+            """)
+    }
+
+    /// Format 2 had no policy for conflicts.
+    private static func migrateFrom2(_ connection: SQLiteConnection) throws(KithError) {
+        try connection.execute(
+            """
+            ALTER TABLE meta ADD COLUMN merge_policy INTEGER NOT NULL DEFAULT 0;
+            PRAGMA user_version = \(StoreSchema.formatVersion);
             """)
     }
 }

@@ -3,7 +3,8 @@ import KithDocuments
 /// Who is told after commits, of this process and of others.
 final class Observers: Sendable {
     private struct Observer: Sendable {
-        let collection: CollectionName
+        /// Nil for all.
+        let collection: CollectionName?
         let onCommit: @Sendable (UInt64) -> Void
         let onClose: (@Sendable () -> Void)?
     }
@@ -32,10 +33,11 @@ final class Observers: Sendable {
     /// Adds one.
     ///
     /// - Parameters:
+    ///   - collection: nil for all; it is called with the highest of their sequences then.
     ///   - onClose: called when the database closes before the observation has ended, also when it is closed already.
     ///   - startWatching: gives the watch that is kept while there are observers.
     func add(
-        _ collection: CollectionName, onCommit: @escaping @Sendable (UInt64) -> Void,
+        _ collection: CollectionName?, onCommit: @escaping @Sendable (UInt64) -> Void,
         onClose: (@Sendable () -> Void)? = nil, startWatching: () -> BellWatch?
     ) -> ObservationToken {
         let number: UInt64? = state.update { state in
@@ -111,7 +113,8 @@ final class Observers: Sendable {
             return Self.inOrder(state)
         }
         for observer in observers {
-            if let sequence = lastSequences[observer.collection] { observer.onCommit(sequence) }
+            let sequence = observer.collection.map { lastSequences[$0] } ?? lastSequences.values.max()
+            if let sequence { observer.onCommit(sequence) }
         }
     }
 
@@ -124,6 +127,9 @@ final class Observers: Sendable {
                     // One that was dropped and made anew begins again with its sequences.
                     let isAnother = told.number.map { $0 != place.number } ?? false
                     if isAnother || place.lastSequence > told.sequence { changed[place.name] = place.lastSequence }
+                } else if state.observers.values.contains(where: { $0.collection == nil }) {
+                    // Nobody has said where it stood: rather once too often.
+                    changed[place.name] = place.lastSequence
                 }
                 state.told[place.name] = Told(number: place.number, sequence: place.lastSequence)
             }

@@ -64,7 +64,9 @@ public class Snapshot {
     public func settings() throws -> DatabaseSettings {
         try connection.with(.settings) { statement in
             guard try statement.step() else { throw DocumentRow.damaged(lifetime.connection.databaseName, cause: nil) }
-            return DatabaseSettings(revisionsLimit: statement.int(0), keepsOldBodies: statement.int(1) != 0)
+            return DatabaseSettings(
+                revisionsLimit: statement.int(0), keepsOldBodies: statement.int(1) != 0,
+                mergePolicy: MergePolicy(number: statement.int(2)))
         }
     }
 

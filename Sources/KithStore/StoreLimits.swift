@@ -18,6 +18,34 @@ public enum StoreLimits {
     public static let revisionsLimitDefault = 1000
     /// Most that `DatabaseSettings.revisionsLimit` may be.
     public static let revisionsLimitMax = 100_000
+    /// Versions of a document in conflict that are resolved together at most; the others follow one step later. Bounds what
+    /// one resolution holds and how long it takes.
+    public static let mergedVersionsMax = 16
+    /// Bytes of bodies beyond which no further version is resolved together with the others.
+    public static let mergedBytesMax = 67_108_864
+    /// Documents in conflict that wait to be resolved at most; the others are looked for when there is room again.
+    static let conflictsWaitingMax = 1_024
+    /// Documents of which it is remembered how often they came back into conflict.
+    static let conflictsRememberedMax = 8_192
+    /// Conflicts of which it is noted why they could not be resolved.
+    public static let conflictFailuresMax = 100
+    /// How often a document that comes back into conflict is resolved without a wait: more than nodes that merge alike ever
+    /// need.
+    static let conflictRoundsAtOnce = 8
+    /// The first wait after that; it doubles each time …
+    static let conflictDelayMillisecondsMin: Int64 = 1_000
+    /// … up to this one: bounds how fast two nodes can go on that never agree.
+    static let conflictDelayMillisecondsMax: Int64 = 32_000
+    /// After so long without a conflict a document begins anew.
+    static let conflictQuietMilliseconds: Int64 = 120_000
+    /// When a resolution that failed is tried again, if the document does not change; the wait doubles each time …
+    static let conflictRetryMillisecondsMin: Int64 = 10_000
+    /// … up to this one.
+    static let conflictRetryMillisecondsMax: Int64 = 3_600_000
+    /// Documents that are merged in one transaction at most, so that other writes do not wait long.
+    static let mergesPerCommitMax = 16
+    /// Conflicts about which an app's resolver is asked at the same time; each holds the versions of its document.
+    public static let resolversRunningMax = 16
     /// Changes that are read at a time: more cost memory, fewer cost a step down the tree of the table each time.
     static let changesPerPageMax = 512
     /// Bytes of bodies after which a page of changes ends early.

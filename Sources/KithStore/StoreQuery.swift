@@ -34,7 +34,7 @@ enum StoreQuery: Int, CaseIterable {
             WHERE number = \(collection)
             """
 
-        case .settings: "SELECT revisions_limit, keeps_old_bodies FROM meta"
+        case .settings: "SELECT revisions_limit, keeps_old_bodies, merge_policy FROM meta"
         case .collectionNumber: "SELECT number FROM collection WHERE name = ?1"
         case .insertCollection:
             "INSERT INTO collection (number, name, last_sequence, live, deleted, conflicts) VALUES (?1, ?2, ?3, 0, 0, 0)"

@@ -4,7 +4,7 @@ enum StoreSchema {
     static let applicationID: UInt32 = 0x4B69_7468
     /// In the header of each file as SQLite's `user_version`: raised when an older program could no longer use the file.
     /// `DatabaseFile.migrate` brings older files to it.
-    static let formatVersion: UInt32 = 2
+    static let formatVersion: UInt32 = 3
     /// The number of the collection `_default`, which every database has.
     static let defaultCollection = 1
 
@@ -16,7 +16,8 @@ enum StoreSchema {
             last_collection INTEGER NOT NULL,
             dropped_sequence INTEGER NOT NULL,
             revisions_limit INTEGER NOT NULL,
-            keeps_old_bodies INTEGER NOT NULL
+            keeps_old_bodies INTEGER NOT NULL,
+            merge_policy INTEGER NOT NULL DEFAULT 0
         ) STRICT;
         CREATE TABLE collection (
             number INTEGER PRIMARY KEY,

@@ -59,7 +59,7 @@ extension WriteTransaction {
 
     /// Changes what the database is set to.
     ///
-    /// - Throws: `.badDocument` when the revisions limit is below 1.
+    /// - Throws: `.badRequest` when the limit of revisions is below 1 or above `StoreLimits.revisionsLimitMax`.
     public func setSettings(_ settings: DatabaseSettings) throws {
         guard settings.revisionsLimit >= 1, settings.revisionsLimit <= StoreLimits.revisionsLimitMax else {
             throw KithError(
@@ -70,7 +70,8 @@ extension WriteTransaction {
             try connection.execute(
                 """
                 UPDATE meta SET revisions_limit = \(settings.revisionsLimit),
-                    keeps_old_bodies = \(settings.keepsOldBodies ? 1 : 0)
+                    keeps_old_bodies = \(settings.keepsOldBodies ? 1 : 0),
+                    merge_policy = \(settings.mergePolicy.number)
                 """)
         }
         settingsChanged()

@@ -36,6 +36,8 @@ extension WriteTransaction {
             for id in ids where bytes < StoreLimits.compactionStepBytes {
                 documents += 1
                 guard let row = try row(id, connection), row.flags.contains(.hasOldBodies) else { continue }
+                // What its versions parted from is needed to merge them.
+                if try settings().mergePolicy != .byHand, row.flags.contains(.isInConflict) { continue }
                 var tree = try row.tree(connection.databaseName)
                 for entry in tree.entries where entry.hasBody && !entry.isLeaf {
                     func about(_ statement: SQLiteStatement) {

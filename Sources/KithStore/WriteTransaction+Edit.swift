@@ -173,7 +173,8 @@ extension WriteTransaction {
         return (revision, canonicalBody)
     }
 
-    private func canonicalize(_ body: [UInt8], _ id: DocumentID) throws(KithError) -> [UInt8] {
+    /// A body in canonical form, or an error that names the document.
+    func canonicalize(_ body: [UInt8], _ id: DocumentID) throws(KithError) -> [UInt8] {
         do {
             return try CanonicalJSON.canonicalizeBody(body)
         } catch {

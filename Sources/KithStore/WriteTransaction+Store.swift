@@ -45,7 +45,7 @@ extension WriteTransaction {
             }
             // Those of the new revision first: what both use is then never unused.
             if let new { try useBlobs(of: new, id, &flags) }
-            let keepsOldBodies = try !isPurge && settings().keepsOldBodies
+            let keepsOldBodies = try !isPurge && !settings().dropsOldBodies
             let gone = try row.leaves(connection.databaseName).filter { !leaves.contains($0) }
             if !keepsOldBodies {
                 for leaf in gone {

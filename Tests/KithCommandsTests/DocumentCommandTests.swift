@@ -270,6 +270,21 @@ struct DocumentCommandTests {
         }
     }
 
+    @Test("conflicts says of some why they were not merged by themselves")
+    func conflictProblems() async throws {
+        let rows = (0..<7).map {
+            "{\"id\":\"d\($0)\",\"leaves\":[{\"rev\":\"2-b\",\"deleted\":false},{\"rev\":\"2-a\",\"deleted\":false}],\"problem\":\"Document d\($0) cannot be merged\u{5C}u001b\"}"
+        }
+        try await withNode({ _ in .json(200, "{\"total\":7,\"rows\":[\(rows.joined(separator: ","))]}") }) { node in
+            let text = await ProgramRun("conflicts", "notes", home: node.home).output
+            #expect(text.contains("  Document d4 cannot be merged"))
+            #expect(!text.contains("Document d5 cannot be merged"))
+            #expect(!text.contains("\u{1B}"))
+            let json = await ProgramRun("conflicts", "notes", "--json", home: node.home).output
+            #expect(json.contains("\"problem\":\"Document d6 cannot be merged"))
+        }
+    }
+
     @Test("conflicts show prints every version with its body and where it differs")
     func conflictsShow() async throws {
         try await withNode({ request in

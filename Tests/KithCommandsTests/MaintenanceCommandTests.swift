@@ -64,6 +64,29 @@ struct MaintenanceCommandTests {
         #expect(run.error.contains("3 faults in 9 documents, 1 attachment"))
     }
 
+    @Test("db set shows the settings, and changes one")
+    func settings() async throws {
+        let node = FakeNode { _ in .json(200, #"{"merge":"three-way","revs_limit":20,"keep_old_bodies":false}"#) }
+        defer { node.stop() }
+        let shown = "keep-old-bodies=false\nmerge=three-way\nrevs-limit=20\n"
+        for word in ["merge=three-way", "revs-limit=20", "keep-old-bodies=true"] {
+            let run = await ProgramRun("db", "set", "notes", word, home: node.home)
+            #expect(run.code == 0 && run.output == shown && run.error == "")
+        }
+        #expect(await ProgramRun("db", "set", "notes", home: node.home).output == shown)
+        let json = await ProgramRun("db", "set", "notes", "--json", home: node.home)
+        #expect(json.output == #"{"keep_old_bodies":false,"merge":"three-way","revs_limit":20}"# + "\n")
+        #expect(
+            node.log.map(\.body) == [
+                #"{"merge":"three-way"}"#, #"{"revs_limit":20}"#, #"{"keep_old_bodies":true}"#, "", "",
+            ])
+        #expect(node.log.allSatisfy { $0.target == "/notes/_settings" })
+        for word in ["merge", "color=red", "revs-limit=many", "=", ""] {
+            #expect(await ProgramRun("db", "set", "notes", word, home: node.home).code == 64, "\(word)")
+        }
+        #expect(node.log.count == 5)
+    }
+
     @Test("restore and copy ask for the same, but for what becomes of it")
     func restore() async throws {
         let node = FakeNode { _ in Self.stream(#"{"ok":true,"name":"notes"}"#) }

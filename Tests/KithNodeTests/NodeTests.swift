@@ -70,6 +70,77 @@ struct NodeTests {
         await a.node.stop()
     }
 
+    /// A document that was edited on both nodes while they did not trust each other.
+    private func conflict(_ nodes: [Running], _ name: DatabaseName) async throws {
+        let id = try DocumentID("list")
+        for (index, node) in nodes.enumerated() {
+            try await node.node.database(name).write { transaction in
+                let (first, _) = try transaction.put(id, body: Array(#"{"x":1,"y":1}"#.utf8), parent: nil)
+                let body = index == 0 ? #"{"x":2,"y":1}"# : #"{"x":1,"y":2}"#
+                _ = try transaction.put(id, body: Array(body.utf8), parent: first)
+            }
+        }
+    }
+
+    @Test("merge conflicts by themselves, both at once, to the same revision", .timeLimit(.minutes(2)))
+    func merge() async throws {
+        let name = try DatabaseName("clinic")
+        let a = try await Running("a")
+        let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
+        for node in [a, b] {
+            try await node.node.createDatabase(name)
+            try await node.node.setSettings(of: name) { $0.mergePolicy = .threeWay }
+        }
+        try await conflict([a, b], name)
+        try a.node.trust(b.id, name: "b")
+        for node in [a, b] {
+            await node.until { status in
+                status.peers.first?.state == .inSync && status.databases.first?.conflicts == 0
+                    && status.databases.first?.mergePolicy == .threeWay
+            }
+        }
+        for node in [a, b] {
+            let document = try node.node.database(name).read { try $0.document(DocumentID("list")) }
+            #expect(document.map { String(decoding: $0.body, as: UTF8.self) } == #"{"x":2,"y":2}"#)
+            #expect(document?.revision.generation == 3)
+        }
+        #expect(try await digest(a) == digest(b))
+        await b.node.stop()
+        await a.node.stop()
+    }
+
+    @Test(
+        "resolve conflicts as the app says, also those that are there, and say which they could not",
+        .timeLimit(.minutes(2)))
+    func appResolver() async throws {
+        struct No: Error {}
+        let name = try DatabaseName("clinic")
+        let a = try await Running("a")
+        let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
+        for node in [a, b] { try await node.node.createDatabase(name) }
+        try await conflict([a, b], name)
+        try a.node.trust(b.id, name: "b")
+        for node in [a, b] {
+            await node.until { $0.databases.first?.conflicts == 1 && $0.peers.first?.state == .inSync }
+        }
+        try await b.node.setConflictResolver(of: name) { _ in throw No() }
+        await b.until { _ in true }
+        try await a.node.setConflictResolver(of: name) { conflict in
+            .merged(body: Array("{\"versions\":\(conflict.versions.count)}".utf8))
+        }
+        for node in [a, b] {
+            await node.until { $0.databases.first?.conflicts == 0 && $0.peers.first?.state == .inSync }
+        }
+        let document = try b.node.database(name).read { try $0.document(DocumentID("list")) }
+        #expect(document.map { String(decoding: $0.body, as: UTF8.self) } == #"{"versions":2}"#)
+        #expect(try await digest(a) == digest(b))
+        await #expect(throws: KithError.self) {
+            try await a.node.setConflictResolver(of: DatabaseName("none"), nil)
+        }
+        await b.node.stop()
+        await a.node.stop()
+    }
+
     @Test("replicate a document with a large attachment", .timeLimit(.minutes(2)))
     func attachment() async throws {
         let name = try DatabaseName("clinic")

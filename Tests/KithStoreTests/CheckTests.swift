@@ -152,6 +152,7 @@ struct CheckTests {
         Damage("UPDATE meta SET private_id = upper(private_id) || 'G'", "the private ID of the database is not legal"),
         Damage("UPDATE meta SET revisions_limit = 0", "the limit of revisions is not legal"),
         Damage("UPDATE meta SET keeps_old_bodies = 2", "the setting for old bodies is not legal"),
+        Damage("UPDATE meta SET merge_policy = 2", "the setting for merges is not legal"),
         Damage("CREATE TABLE foreign_table (a)", "there is a table foreign_table, which is not Kith's"),
         Damage("CREATE TRIGGER t AFTER DELETE ON leaf_1 BEGIN DELETE FROM document_1; END", "there is a trigger t"),
         Damage("DROP TABLE leaf_2", "there is no table leaf_2", "in collection stock: the tables cannot be read"),

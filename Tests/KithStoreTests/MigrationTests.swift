@@ -67,6 +67,27 @@ struct MigrationTests {
         #expect(sequence == 10)
     }
 
+    @Test("format 2 is brought to this one, and has no policy for conflicts")
+    func format2() throws {
+        let folder = TemporaryFolder()
+        do {
+            let database = try fileDatabase(folder)
+            try database.writeBlocking { transaction in
+                try transaction.setSettings(DatabaseSettings(revisionsLimit: 7, keepsOldBodies: true))
+                try transaction.insert(incoming("a", ["1-a"]))
+            }
+            database.close()
+        }
+        try RawFile(folder.file()).execute("ALTER TABLE meta DROP COLUMN merge_policy; PRAGMA user_version = 2")
+        let database = try fileDatabase(folder, create: false)
+        #expect(try database.read { try $0.settings() } == DatabaseSettings(revisionsLimit: 7, keepsOldBodies: true))
+        #expect(try database.read { try $0.documentCount } == 1)
+        try database.writeBlocking { try $0.setSettings(DatabaseSettings(mergePolicy: .threeWay)) }
+        #expect(try database.findFaults() == [])
+        database.close()
+        #expect(try RawFile(folder.file()).number("PRAGMA user_version") == 3)
+    }
+
     @Test("a migration that fails leaves the file as it was")
     func failedMigration() throws {
         let folder = TemporaryFolder()

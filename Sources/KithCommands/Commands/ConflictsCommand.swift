@@ -32,12 +32,14 @@ enum ConflictsCommand: Command {
         table.add(["CONFLICT", "VERSIONS", "SHOWN NOW"].map { TextTable.Cell($0, .dim) })
         var count = 0
         var first: (String, String)?
+        var problems: [String] = []
         for database in databases where count < limit {
-            try each(in: database, context) { id, leaves in
+            try each(in: database, context) { id, leaves, problem in
                 let live = leaves.filter { !($0["deleted"]?.boolValue ?? false) }
                 if arguments.has("json") {
                     let revisions = JSONValue.array(live.compactMap { $0["rev"] })
-                    let line: JSONValue = ["database": .string(database), "id": .string(id), "revisions": revisions]
+                    var line: JSONValue = ["database": .string(database), "id": .string(id), "revisions": revisions]
+                    if let problem { line["problem"] = .string(problem) }
                     try console.print(line.canonicalText())
                 } else {
                     table.add([
@@ -45,6 +47,7 @@ enum ConflictsCommand: Command {
                         TextTable.Cell(live.first?["rev"]?.stringValue ?? ""),
                     ])
                 }
+                if let problem, problems.count < CommandLimits.conflictProblemsShown { problems.append(problem) }
                 if first == nil { first = (database, id) }
                 count += 1
                 return count < limit
@@ -57,6 +60,11 @@ enum ConflictsCommand: Command {
         }
         for line in table.lines { try console.print(line) }
         try console.print("")
+        for problem in problems {
+            let lines = DisplayText.wrapped(DisplayText.safe(problem), width: console.style.columns - 2)
+            for line in lines { try console.print("  " + line) }
+        }
+        if !problems.isEmpty { try console.print("") }
         try console.print("  Every device shows the same version meanwhile; no version is lost.")
         try console.print(
             "    See all versions        kith conflicts show \(ShellQuoting.quote(first.0)) \(ShellQuoting.quote(first.1))"
@@ -64,9 +72,11 @@ enum ConflictsCommand: Command {
         return ExitStatus.success
     }
 
-    /// Calls back with each document in conflict and its leaves, the winner first, until it answers false.
+    /// Calls back with each document in conflict, its leaves, the winner first, and why it was not merged by itself where
+    /// that was tried, until it answers false.
     static func each(
-        in database: String, _ context: CommandContext, _ body: (_ id: String, _ leaves: [JSONValue]) throws -> Bool
+        in database: String, _ context: CommandContext,
+        _ body: (_ id: String, _ leaves: [JSONValue], _ problem: String?) throws -> Bool
     ) throws {
         var last: String?
         while true {
@@ -83,7 +93,7 @@ enum ConflictsCommand: Command {
                 if let last, id.utf8.lexicographicallyPrecedes(last.utf8) || DisplayText.same(id, last) { continue }
                 isNew = true
                 last = id
-                guard try body(id, row["leaves"]?.arrayValue ?? []) else { return }
+                guard try body(id, row["leaves"]?.arrayValue ?? [], row["problem"]?.stringValue) else { return }
             }
             if !isNew || rows.count < CommandLimits.conflictsPageCount { return }
         }

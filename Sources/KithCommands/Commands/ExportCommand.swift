@@ -51,7 +51,7 @@ enum ExportCommand: Command {
     private static func losers(
         of database: String, _ context: CommandContext, _ write: (JSONValue) throws -> Void
     ) throws {
-        try ConflictsCommand.each(in: database, context) { id, _ in
+        try ConflictsCommand.each(in: database, context) { id, _, _ in
             let address = try DocumentAddress(database: database, document: id)
             let winner = try context.node.document(address, withConflicts: true)
             for revision in winner?["_conflicts"]?.arrayValue?.compactMap(\.stringValue) ?? [] {

@@ -1,0 +1,75 @@
+import KithDocuments
+
+/// Finds the documents in conflict of all collections: first those that are there, by the index over them, then those that
+/// change. A value without I/O, but for the snapshot that it is given.
+struct ConflictFeed: Sendable {
+    /// What was found.
+    struct Findings: Sendable {
+        /// Documents in conflict that were there or have changed.
+        var conflicts: [ConflictAgenda.Key] = []
+        /// Documents that have changed and are not, or no more, in conflict.
+        var others: [ConflictAgenda.Key] = []
+        /// Collections in which nothing is in conflict, or that are gone.
+        var clear: [CollectionName] = []
+        /// Whether there may be more.
+        var isPartial = false
+    }
+
+    private struct Place: Sendable {
+        let number: Int
+        /// Changes up to here need not be looked at.
+        var since: UInt64
+        var isScanning = true
+        var scannedThrough: DocumentID?
+    }
+
+    private var places: [CollectionName: Place] = [:]
+
+    /// The next ones.
+    mutating func read(_ snapshot: Snapshot) throws -> Findings {
+        var findings = Findings()
+        let names = try snapshot.collections()
+        for name in Set(places.keys).subtracting(names) {
+            places[name] = nil
+            findings.clear.append(name)
+        }
+        for name in names { try read(snapshot.collection(name), &findings) }
+        return findings
+    }
+
+    private mutating func read(_ snapshot: Snapshot, _ findings: inout Findings) throws {
+        let name = snapshot.collectionName
+        var place = places[name]
+        // One that was dropped and made anew.
+        if place?.number != snapshot.number { place = nil }
+        var here = try place ?? Place(number: snapshot.number, since: snapshot.lastSequence)
+        defer { places[name] = here }
+        // By far the most frequent case costs one look at the counters.
+        if try snapshot.conflictCount == 0 {
+            here.since = try snapshot.lastSequence
+            here.isScanning = false
+            findings.clear.append(name)
+            return
+        }
+        let limit = StoreLimits.changesPerPageMax
+        if here.isScanning {
+            let page = try snapshot.conflicts(limit: limit, startingAfter: here.scannedThrough)
+            findings.conflicts += page.map { ConflictAgenda.Key(collection: name, id: $0.id) }
+            here.scannedThrough = page.last?.id
+            here.isScanning = page.count == limit
+            findings.isPartial = true
+            return
+        }
+        let page = try snapshot.changes(since: here.since, limit: limit)
+        for change in page {
+            let key = ConflictAgenda.Key(collection: name, id: change.id)
+            if change.leaves.count(where: { !$0.isDeleted }) > 1 {
+                findings.conflicts.append(key)
+            } else {
+                findings.others.append(key)
+            }
+        }
+        if page.count == limit { findings.isPartial = true }
+        here.since = page.count == limit ? page[page.count - 1].sequence : try snapshot.lastSequence
+    }
+}

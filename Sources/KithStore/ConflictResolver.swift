@@ -1,0 +1,275 @@
+import KithDocuments
+
+/// Resolves the documents of a database that are in conflict, by itself: by the three-way merge where the database is set to
+/// it (`DatabaseSettings.mergePolicy`), or as an app says.
+///
+/// ```swift
+/// let resolver = ConflictResolver(database: notes)
+/// await resolver.setResolver { conflict in
+///     .merged(body: await mine(conflict.versions, conflict.commonAncestor))
+/// }
+/// let work = Task { await resolver.run() }
+/// ```
+///
+/// - Conflicts that are there when it begins are resolved as well as those that come, in all collections.
+/// - Each is resolved in one transaction, or not at all. Doing it again changes nothing.
+/// - A document that cannot be resolved is listed in `failures` and stops no other.
+public actor ConflictResolver {
+    /// Decides how a conflict ends. It may take its time; the database goes on meanwhile. If the document has changed when
+    /// it answers, the answer is dropped and it is asked again. What it throws is noted, and it is asked again later, or when
+    /// the document changes.
+    ///
+    /// For the common ancestor to be there, old bodies must be kept: `DatabaseSettings.keepsOldBodies`. Where several nodes
+    /// resolve, the same versions should give the same answer on each; otherwise the answers are in conflict again.
+    public typealias Resolve = @Sendable (DocumentConflict) async throws -> ConflictResolution
+
+    private typealias Key = ConflictAgenda.Key
+
+    private let database: Database
+    private let wakes: AsyncStream<Void>
+    private nonisolated let waker: AsyncStream<Void>.Continuation
+    private nonisolated let onChange: @Sendable () -> Void
+    private let clock = ContinuousClock()
+    private let start = ContinuousClock().now
+
+    private var resolve: Resolve?
+    private var agenda = ConflictAgenda()
+    private var feed = ConflictFeed()
+    /// The app's answers that are waited for, numbered.
+    private var running: [UInt64: Task<Void, Never>] = [:]
+    private var lastAsked: UInt64 = 0
+    private var observation: ObservationToken?
+    private var alarm: Task<Void, Never>?
+    private var failed: [Key: ConflictFailure] = [:]
+    /// Conflicts that were resolved, in whole or in part.
+    public private(set) var resolvedCount = 0
+
+    /// One for a database; it does nothing before `run`.
+    ///
+    /// - Parameter onChange: called when `failures` or `resolvedCount` has changed, on any thread.
+    public init(database: Database, onChange: @escaping @Sendable () -> Void = {}) {
+        self.database = database
+        self.onChange = onChange
+        (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Has an app decide from now on, whatever the database is set to; nil: no more. Conflicts that are there are looked at
+    /// anew.
+    public func setResolver(_ resolve: Resolve?) {
+        self.resolve = resolve
+        forgetAll()
+        waker.yield()
+    }
+
+    /// Says that the settings of the database may have changed.
+    public nonisolated func settingsChanged() { waker.yield() }
+
+    /// The conflicts that could not be resolved, at most `StoreLimits.conflictFailuresMax`.
+    public var failures: [ConflictFailure] { Array(failed.values) }
+
+    /// Works until the task is cancelled, or until it finds the database closed. To be called once.
+    public func run() async {
+        waker.yield()
+        for await _ in wakes {
+            do {
+                while try await step(), !Task.isCancelled {}
+            } catch ErrorCode.closed {
+                break
+            } catch {
+                // The database cannot be read now; nothing was taken.
+                setAlarm(inMilliseconds: StoreLimits.conflictRetryMillisecondsMin)
+            }
+            if Task.isCancelled { break }
+        }
+        observation?.cancel()
+        alarm?.cancel()
+        for task in running.values { task.cancel() }
+        for task in running.values { await task.value }
+    }
+
+    // MARK: What is to be done
+
+    /// Does a part of what is to be done now.
+    ///
+    /// - Returns: whether there is more.
+    private func step() async throws -> Bool {
+        let isMerging = try await read { try $0.settings().mergePolicy == .threeWay }
+        guard resolve != nil || isMerging else {
+            // Whoever has nothing to do costs other writes nothing.
+            observation = nil
+            forgetAll()
+            return false
+        }
+        if observation == nil {
+            let waker = waker
+            observation = database.observeAll(onCommit: { waker.yield() }, onClose: { waker.finish() })
+        }
+        var isPartial = false
+        if agenda.hasRoom {
+            let before = feed
+            let (findings, after) = try await read { snapshot in
+                var feed = before
+                let findings = try feed.read(snapshot)
+                return (findings, feed)
+            }
+            feed = after
+            take(findings)
+            isPartial = findings.isPartial
+        }
+        let done = resolve.map(ask) ?? 0
+        let merged = resolve == nil ? await merge() : 0
+        if let due = agenda.nextDue { setAlarm(inMilliseconds: due - now) }
+        return done + merged > 0 || isPartial && agenda.hasRoom
+    }
+
+    private func take(_ findings: ConflictFeed.Findings) {
+        for key in findings.conflicts { agenda.note(key, now: now) }
+        for key in findings.others {
+            agenda.forget(key)
+            setFailure(nil, of: key)
+        }
+        for name in findings.clear {
+            for key in failed.keys where key.collection == name { setFailure(nil, of: key) }
+        }
+    }
+
+    private func forgetAll() {
+        agenda = ConflictAgenda()
+        feed = ConflictFeed()
+        for task in running.values { task.cancel() }
+        running = [:]
+        for key in failed.keys { setFailure(nil, of: key) }
+    }
+
+    private func finish(_ key: Key, _ result: Result<Bool, any Error>) {
+        let outcome: ConflictAgenda.Outcome
+        switch result {
+        case .success(let isResolved):
+            outcome = isResolved ? .resolved : .unchanged
+            if isResolved { resolvedCount += 1 }
+            setFailure(nil, of: key)
+            if isResolved { onChange() }
+        case .failure(ErrorCode.conflict): outcome = .overtaken
+        case .failure(let error):
+            let known = error as? KithError
+            // What an app throws may hold parts of a document.
+            let reason =
+                known
+                ?? KithError(
+                    .cannotMerge, "The app's resolver failed for document \(key.id): \(type(of: error))",
+                    remedy: "Resolve it by hand, or mend the app")
+            let isRetried = known?.code.isRetryable ?? true
+            outcome = isRetried ? .failedForNow : .failed
+            setFailure(
+                ConflictFailure(collection: key.collection, id: key.id, error: reason, isRetried: isRetried), of: key)
+        }
+        agenda.finish(key, outcome, now: now, random: .random(in: 0...1))
+    }
+
+    private func setFailure(_ failure: ConflictFailure?, of key: Key) {
+        if let failure {
+            guard failed[key] != nil || failed.count < StoreLimits.conflictFailuresMax else { return }
+            failed[key] = failure
+        } else if failed.removeValue(forKey: key) == nil {
+            return
+        }
+        onChange()
+    }
+
+    // MARK: Three-way merges
+
+    /// Merges some documents that are due, in one transaction.
+    ///
+    /// - Returns: how many.
+    private func merge() async -> Int {
+        let keys = agenda.take(StoreLimits.mergesPerCommitMax, now: now)
+        guard !keys.isEmpty else { return 0 }
+        do {
+            let results = try await database.write { transaction in
+                try keys.map { try Self.merge($0, in: transaction) }
+            }
+            for (key, result) in zip(keys, results) { finish(key, result) }
+        } catch {
+            for key in keys { finish(key, .failure(error)) }
+        }
+        return keys.count
+    }
+
+    /// What is wrong with this document stays its own affair; what is wrong with the disk undoes all.
+    private static func merge(_ key: Key, in transaction: WriteTransaction) throws -> Result<Bool, any Error> {
+        do {
+            guard try transaction.hasCollection(key.collection) else { return .success(false) }
+            return .success(try transaction.collection(key.collection).mergeConflict(key.id) != nil)
+        } catch let error as KithError {
+            switch error.code {
+            case .diskFull, .inputOutput, .homeNotWritable, .closed, .busy: throw error
+            default: return .failure(error)
+            }
+        }
+    }
+
+    // MARK: An app's resolver
+
+    /// Asks the app about documents that are due, as many at once as may be.
+    ///
+    /// - Returns: how many.
+    private func ask(_ resolve: @escaping Resolve) -> Int {
+        let keys = agenda.take(StoreLimits.resolversRunningMax - running.count, now: now)
+        for key in keys {
+            lastAsked += 1
+            let number = lastAsked
+            running[number] = Task {
+                let result = await self.ask(resolve, about: key)
+                self.answered(number, key, result)
+            }
+        }
+        return keys.count
+    }
+
+    private func answered(_ number: UInt64, _ key: Key, _ result: Result<Bool, any Error>) {
+        // One that was cancelled answers to nobody.
+        guard running.removeValue(forKey: number) != nil else { return }
+        finish(key, result)
+        waker.yield()
+    }
+
+    private func ask(_ resolve: Resolve, about key: Key) async -> Result<Bool, any Error> {
+        do {
+            let conflict = try await read { snapshot in
+                guard try snapshot.hasCollection(key.collection) else { return DocumentConflict?.none }
+                return try snapshot.collection(key.collection).conflict(key.id)
+            }
+            guard let conflict else { return .success(false) }
+            let resolution = try await resolve(conflict)
+            try Task.checkCancellation()
+            _ = try await database.write { try $0.collection(key.collection).resolve(conflict, as: resolution) }
+            return .success(true)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    // MARK: Time
+
+    /// Milliseconds since this began.
+    private var now: Int64 {
+        let (seconds, attoseconds) = start.duration(to: clock.now).components
+        return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    }
+
+    private func setAlarm(inMilliseconds milliseconds: Int64) {
+        alarm?.cancel()
+        let waker = waker
+        alarm = Task {
+            try? await Task.sleep(for: .milliseconds(max(1, milliseconds)))
+            if !Task.isCancelled { waker.yield() }
+        }
+    }
+
+    private func read<T: Sendable>(_ body: @escaping @Sendable (Snapshot) throws -> T) async throws -> T {
+        let database = database
+        return try await withCheckedThrowingContinuation { continuation in
+            database.submitRead(body) { continuation.resume(with: $0) }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import KithDocuments
+import Testing
+
+@testable import KithStore
+
+@Suite("Store: when conflicts are looked at")
+struct ConflictAgendaTests {
+    private func key(_ name: String) throws -> ConflictAgenda.Key {
+        ConflictAgenda.Key(collection: .default, id: try id(name))
+    }
+
+    @Test("each is taken once, in the order in which they were noted, and never twice at a time")
+    func order() throws {
+        var agenda = ConflictAgenda()
+        let keys = try ["c", "a", "b"].map(key)
+        for name in keys { agenda.note(name, now: 5) }
+        agenda.note(keys[1], now: 6)
+        #expect(agenda.take(2, now: 10) == [keys[0], keys[2]])
+        #expect(agenda.take(9, now: 10) == [keys[1]])
+        agenda.note(keys[0], now: 11)
+        #expect(agenda.take(9, now: 11) == [])
+        agenda.finish(keys[0], .unchanged, now: 12, random: 0)
+        #expect(agenda.take(9, now: 12) == [keys[0]])
+        for name in keys { agenda.finish(name, .resolved, now: 13, random: 0) }
+        #expect(agenda.nextDue == nil)
+        agenda.note(keys[2], now: 14)
+        agenda.forget(keys[2])
+        #expect(agenda.take(9, now: 14) == [])
+    }
+
+    @Test("a document that comes back again and again waits longer each time, and begins anew after a quiet time")
+    func backOff() throws {
+        var agenda = ConflictAgenda()
+        let a = try key("a")
+        var now: Int64 = 0
+        var waits: [Int64] = []
+        for _ in 0..<20 {
+            agenda.note(a, now: now)
+            let due = try #require(agenda.nextDue)
+            waits.append(due - now)
+            #expect(due == now || agenda.take(1, now: due - 1) == [])
+            now = due
+            #expect(agenda.take(1, now: now) == [a])
+            agenda.finish(a, .resolved, now: now, random: 0)
+        }
+        #expect(waits.prefix(9).allSatisfy { $0 == 0 })
+        #expect(waits[9...].prefix(5) == [1_000, 2_000, 4_000, 8_000, 16_000])
+        #expect(waits.last == 32_000)
+        now += StoreLimits.conflictQuietMilliseconds + 1
+        agenda.note(a, now: now)
+        #expect(agenda.nextDue == now)
+    }
+
+    @Test("a failure is tried again later, or when the document changes; one that is final only then")
+    func failures() throws {
+        var agenda = ConflictAgenda()
+        let (a, b) = (try key("a"), try key("b"))
+        for name in [a, b] { agenda.note(name, now: 0) }
+        #expect(agenda.take(2, now: 0) == [a, b])
+        agenda.finish(a, .failedForNow, now: 0, random: 1)
+        agenda.finish(b, .failed, now: 0, random: 1)
+        #expect(agenda.nextDue == StoreLimits.conflictRetryMillisecondsMin / 2)
+        agenda.note(b, now: 1)
+        agenda.note(a, now: 2)
+        #expect(agenda.take(2, now: 2) == [b, a])
+    }
+
+    @Test("any number that fail leave room for others, and memory is bounded")
+    func bounds() throws {
+        var agenda = ConflictAgenda()
+        var noted = 0
+        for round in 0..<20 {
+            while agenda.hasRoom {
+                agenda.note(try key("\(noted)"), now: Int64(round))
+                noted += 1
+            }
+            for name in agenda.take(.max, now: Int64(round)) {
+                agenda.finish(name, .failedForNow, now: Int64(round), random: 0)
+            }
+            #expect(agenda.hasRoom)
+        }
+        #expect(noted == 20 * StoreLimits.conflictsWaitingMax)
+        #expect(agenda.entryCount <= StoreLimits.conflictsRememberedMax)
+        #expect(agenda.take(.max, now: .max / 2).count == StoreLimits.conflictsWaitingMax)
+    }
+}
