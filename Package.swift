@@ -59,7 +59,7 @@ let package = Package(
         .target(
             name: "KithSimulation",
             dependencies: ["KithDocuments", "KithStore", "KithWire", "KithReplication"],
-            path: "Tests/KithSimulation"),
+            path: "Tests/KithSimulation", exclude: ["DESIGN.md"]),
         .testTarget(name: "KithDocumentsTests", dependencies: ["KithDocuments"]),
         // Writes to a database and looks whether all is there; a process of its own, since the tests kill it.
         .executableTarget(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The wall clock of all stores of a simulation.
+/// The wall clock of a node's store, which can be set wrong.
 final class SimulatedClock: Sendable {
     private let value = Mutex<Int64>(0)
 

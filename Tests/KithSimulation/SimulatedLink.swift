@@ -1,17 +1,26 @@
 import KithReplication
+import KithWire
 
-/// A connection between two nodes, as each end sees it. Frames of one direction keep their order, as TCP does.
+/// A connection between two nodes, as each end sees it. What goes in one direction keeps its order, as TCP does.
 final class SimulatedLink {
     /// One end: the session there, and what is on its way to it.
     struct End {
         let node: Int
+        /// Which of the node's databases it is about.
+        let databaseNumber: Int
         var session: ReplicationSession?
-        /// Frames that arrived while the session was congested.
+        /// Makes bytes of frames, where the connection carries bytes.
+        var webSocket: WebSocketMachine?
+        /// What arrived while the session was congested.
         var arrived: [[UInt8]] = []
-        /// Frames on their way to this end or waiting at it.
+        /// Pieces on their way to this end or waiting at it.
         var inFlight = 0
-        /// When the last frame on its way to this end arrives.
+        /// When the last piece on its way to this end arrives.
         var lastArrivalSeconds = 0.0
+        /// Nothing arrives here before.
+        var stalledUntilSeconds = 0.0
+        /// Nothing arrives here any more after that.
+        var deafAfterSeconds = Double.infinity
         var scheduledTickSeconds: Double?
         /// The database's last sequence, as the session was told.
         var toldThrough: UInt64 = 0
@@ -22,11 +31,18 @@ final class SimulatedLink {
     let id: Int
     /// `ends[0]` opened the link.
     var ends: [End]
-    /// Frames are lost, and neither end knows yet.
-    var isCut = false
 
-    init(id: Int, active: Int, passive: Int) {
+    init(id: Int, active: SimulatedNode, passive: SimulatedNode, carriesBytes: Bool) {
         self.id = id
-        ends = [End(node: active), End(node: passive)]
+        ends = [active, passive].map { End(node: $0.index, databaseNumber: $0.databaseNumber) }
+        guard carriesBytes else { return }
+        // The key changes nothing that the other end sees.
+        ends[0].webSocket = WebSocketMachine(role: .client, makeMaskKey: { 0x5A5A_A5A5 })
+        ends[1].webSocket = WebSocketMachine(role: .server)
+    }
+
+    /// Nothing arrives at either end after a time.
+    func cut(afterSeconds seconds: [Double]) {
+        for end in 0..<2 { ends[end].deafAfterSeconds = min(ends[end].deafAfterSeconds, seconds[end]) }
     }
 }

@@ -5,26 +5,62 @@ import KithStore
 /// A node of the mesh: a real store, kept over crashes as a disk would be, and whatever sessions are open.
 final class SimulatedNode {
     let index: Int
-    let database: Database
+    private(set) var database: Database
+    /// Counts the databases that were here one after the other.
+    private(set) var databaseNumber = 0
     /// Made anew after a crash, which forgets what is in memory.
-    var executor: StoreExecutor
+    private(set) var executor: StoreExecutor
     var isUp = true
     /// Counts restarts: what was asked of the store before a crash is not answered after it.
-    var incarnation = 0
+    private(set) var incarnation = 0
     var isDiskFull = false
+    /// The files of backups, the last one last.
+    var backups: [String] = []
+    /// How far this node's clock is from the right time.
+    var clockErrorMilliseconds: Int64 = 0 {
+        didSet { clock.milliseconds += clockErrorMilliseconds - oldValue }
+    }
 
-    init(index: Int, clock: SimulatedClock, revisionsLimit: Int?) throws {
+    /// The time by this node's clock.
+    var timeMilliseconds: Int64 { clock.milliseconds }
+
+    private let clock = SimulatedClock()
+    private let settings: DatabaseSettings?
+
+    init(index: Int, revisionsLimit: Int?) throws {
         self.index = index
-        var options = DatabaseOptions()
-        options.writer = .caller
-        options.clock = { clock.milliseconds }
-        database = try Database(
-            path: ":memory:", name: DatabaseName("simulation"), create: true, options: options)
-        if let revisionsLimit {
-            try database.writeBlocking { try $0.setSettings(DatabaseSettings(revisionsLimit: revisionsLimit)) }
-        }
+        settings = revisionsLimit.map { DatabaseSettings(revisionsLimit: $0) }
+        database = try Self.open(":memory:", clock, settings)
         executor = StoreExecutor(database: database)
     }
 
+    /// The right time, from which this node's clock may differ.
+    func setTime(milliseconds: Int64) { clock.milliseconds = milliseconds + clockErrorMilliseconds }
+
     func lastSequence() throws -> UInt64 { try database.read { try $0.lastSequence } }
+
+    /// Forgets what is in memory.
+    func forgetMemory() {
+        incarnation += 1
+        executor = StoreExecutor(database: database)
+    }
+
+    /// Puts another database in place of the one that is here, which is gone.
+    func replaceDatabase(path: String) throws {
+        let new = try Self.open(path, clock, settings)
+        database.close()
+        database = new
+        databaseNumber += 1
+        forgetMemory()
+    }
+
+    /// - Parameter settings: `nil` to leave the database's own.
+    private static func open(_ path: String, _ clock: SimulatedClock, _ settings: DatabaseSettings?) throws -> Database
+    {
+        var options = DatabaseOptions(isDurable: false, clock: { clock.milliseconds })
+        options.writer = .caller
+        let database = try Database(path: path, name: DatabaseName("simulation"), create: true, options: options)
+        if let settings { try database.writeBlocking { try $0.setSettings(settings) } }
+        return database
+    }
 }

@@ -1,6 +1,5 @@
 import KithDocuments
 import KithReplication
-import KithStore
 
 // Links, and what travels on them.
 
@@ -8,40 +7,62 @@ extension Simulation {
     func noticeChanges(_ node: SimulatedNode) throws {
         guard node.isUp else { return }
         let last = try node.lastSequence()
-        for link in links {
-            for end in 0..<2 where link.ends[end].node == node.index {
-                guard let session = link.ends[end].session else { continue }
-                link.ends[end].toldThrough = last
-                session.databaseChanged(lastSequence: last, now: now)
-                try pump(link, end)
-            }
+        for (link, end) in linkEnds(of: node) {
+            guard let session = link.ends[end].session else { continue }
+            link.ends[end].toldThrough = last
+            session.databaseChanged(lastSequence: last, now: now(node.index))
+            try pump(link, end)
         }
     }
 
-    func deliver(_ link: SimulatedLink, _ end: Int, _ frame: [UInt8]) throws {
-        guard link.ends[end].session != nil, !link.isCut else { return }
-        link.ends[end].arrived.append(frame)
-        report.frames += 1
-        report.mix(UInt64(frame.count) &+ UInt64(link.id) << 32)
+    /// The ends of links at a node; only a pair's newest link has sessions.
+    func linkEnds(of node: SimulatedNode) -> [(link: SimulatedLink, end: Int)] {
+        pairs.compactMap { pair in
+            guard let id = pair.link, pair.active == node.index || pair.passive == node.index else { return nil }
+            return (links[id], pair.active == node.index ? 0 : 1)
+        }
+    }
+
+    func deliver(_ link: SimulatedLink, _ end: Int, _ bytes: [UInt8]) throws {
+        guard link.ends[end].session != nil, seconds <= link.ends[end].deafAfterSeconds else { return }
+        link.ends[end].arrived.append(bytes)
+        report.mix(UInt64(bytes.count) &+ UInt64(link.id) << 32)
         try pump(link, end)
     }
 
     /// Moves everything that can move at one end: frames in, requests to the store, frames out.
     func pump(_ link: SimulatedLink, _ end: Int) throws {
         guard let session = link.ends[end].session else { return }
+        let now = now(link.ends[end].node)
         while !session.isCongested, session.ended == nil, !link.ends[end].arrived.isEmpty {
-            let frame = link.ends[end].arrived.removeFirst()
+            let bytes = link.ends[end].arrived.removeFirst()
             link.ends[end].inFlight -= 1
-            frame.withUnsafeBytes { session.receive(frame: $0, now: now) }
+            guard let webSocket = link.ends[end].webSocket else {
+                report.frames += 1
+                bytes.withUnsafeBytes { session.receive(frame: $0, now: now) }
+                continue
+            }
+            // As the shell does it: what has arrived is taken in one go, also by a session that is congested meanwhile.
+            try bytes.withUnsafeBytes { bytes in
+                try webSocket.receive(bytes) { event in
+                    guard case .message(.binary, let payload) = event else { return }
+                    report.frames += 1
+                    session.receive(frame: payload, now: now)
+                }
+            }
         }
-        sendFrames(link, from: end, session)
+        send(link, from: end, session)
         let other = 1 - end
         if let ended = session.ended {
             note("node \(link.ends[end].node) ends link \(link.id): \(ended.reason)")
-            link.isCut = true
+            if ended.closeCode != 4001 {
+                fail("node \(link.ends[end].node) ends link \(link.id) with \(ended.closeCode): \(ended.reason)")
+            }
+            // What was sent before may still arrive.
+            let time = seconds + random.seconds(0...configuration.delaySecondsMax)
+            link.cut(afterSeconds: end == 0 ? [seconds, time] : [time, seconds])
             loseLink(link, end)
-            queue.add(
-                .loseLink(link: link.id, end: other), at: seconds + random.seconds(0...configuration.delaySecondsMax))
+            queue.add(.loseLink(link: link.id, end: other), at: time)
             return
         }
         if let deadline = session.nextDeadlineSeconds,
@@ -52,19 +73,23 @@ extension Simulation {
         }
         try checkClaims(link, end)
         // The window to this end has room again.
-        if !link.isCut, let sender = link.ends[other].session { sendFrames(link, from: other, sender) }
+        if let sender = link.ends[other].session { send(link, from: other, sender) }
     }
 
-    func sendFrames(_ link: SimulatedLink, from end: Int, _ session: ReplicationSession) {
-        let other = 1 - end
-        while link.ends[other].inFlight < configuration.windowFrames {
-            var frame: [UInt8] = []
-            guard session.appendNextFrame(to: &frame) else { break }
-            link.ends[other].inFlight += 1
-            let arrival = max(
-                link.ends[other].lastArrivalSeconds, seconds + random.seconds(0...configuration.delaySecondsMax))
-            link.ends[other].lastArrivalSeconds = arrival
-            queue.add(.deliver(link: link.id, end: other, frame: frame), at: arrival)
+    private func send(_ link: SimulatedLink, from end: Int, _ session: ReplicationSession) {
+        while link.ends[1 - end].inFlight < configuration.windowFrames {
+            var bytes: [UInt8] = []
+            if let webSocket = link.ends[end].webSocket {
+                while bytes.count < 20_000,
+                    webSocket.appendMessage(
+                        .binary, to: &bytes, writingPayload: { session.appendNextFrame(to: &$0) })
+                {}
+                guard !bytes.isEmpty else { break }
+                sendPieces(of: bytes, link, from: end)
+            } else {
+                guard session.appendNextFrame(to: &bytes) else { break }
+                send(bytes, link, from: end)
+            }
         }
         // After the frames, since taking one can ask for the next piece of a blob.
         let incarnation = nodes[link.ends[end].node].incarnation
@@ -75,32 +100,59 @@ extension Simulation {
         }
     }
 
+    /// Cuts bytes anywhere, as packets and buffers do.
+    private func sendPieces(of bytes: [UInt8], _ link: SimulatedLink, from end: Int) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let most = random.chance(0.2) ? 10 : random.chance(0.5) ? 1_500 : rest.count
+            let piece = rest.prefix(random.int(1..<max(2, min(most, rest.count) + 1)))
+            send(Array(piece), link, from: end)
+            rest = rest.dropFirst(piece.count)
+        }
+    }
+
+    private func send(_ bytes: [UInt8], _ link: SimulatedLink, from end: Int) {
+        let other = 1 - end
+        link.ends[other].inFlight += 1
+        var arrival = max(
+            link.ends[other].lastArrivalSeconds, link.ends[other].stalledUntilSeconds,
+            seconds + random.seconds(0...configuration.delaySecondsMax))
+        if let rate = configuration.bytesPerSecond { arrival += Double(bytes.count) / rate }
+        link.ends[other].lastArrivalSeconds = arrival
+        guard arrival <= link.ends[other].deafAfterSeconds else { return }
+        queue.add(.deliver(link: link.id, end: other, bytes: bytes), at: arrival)
+    }
+
     func dial(_ index: Int) throws {
         pairs[index].isDialling = false
         let pair = pairs[index]
-        guard !pair.isCut, nodes[pair.active].isUp, nodes[pair.passive].isUp else { return redial(index) }
+        let active = nodes[pair.active]
+        let passive = nodes[pair.passive]
+        guard !pair.isCut, pair.stalledUntilSeconds <= seconds, active.isUp, passive.isUp else { return redial(index) }
         if let old = pair.link {
             guard links[old].ends[0].session == nil else { return }
             // The passive end may still hold the old link: the new one takes its place.
-            links[old].isCut = true
+            links[old].cut(afterSeconds: [seconds, seconds])
             links[old].ends[1].session = nil
         }
-        let link = SimulatedLink(id: links.count, active: pair.active, passive: pair.passive)
+        let link = SimulatedLink(
+            id: links.count, active: active, passive: passive, carriesBytes: configuration.carriesBytes)
         links.append(link)
         pairs[index].link = link.id
         note("node \(pair.active) opens link \(link.id) to node \(pair.passive)")
         let limits = configuration.limits
         for end in [1, 0] {
-            let node = nodes[link.ends[end].node]
-            let peer = nodes[link.ends[1 - end].node]
+            let node = end == 0 ? active : passive
+            let peer = end == 0 ? passive : active
             let session = ReplicationSession(
                 ReplicationConfiguration(
-                    role: end == 0 ? .active : .passive, checkpointName: "cp-\(node.index)-\(peer.index)",
+                    role: end == 0 ? .active : .passive,
+                    checkpointName: "cp-\(node.database.privateID)-\(peer.index)",
                     progressName: "progress/\(peer.index)", peerIsKith: true,
-                    limits: limits[link.ends[end].node % limits.count]))
+                    limits: limits[node.index % limits.count]))
             link.ends[end].session = session
             link.ends[end].toldThrough = try node.lastSequence()
-            session.start(lastSequence: link.ends[end].toldThrough, now: now)
+            session.start(lastSequence: link.ends[end].toldThrough, now: now(node.index))
             try pump(link, end)
         }
     }
@@ -111,16 +163,39 @@ extension Simulation {
         queue.add(.dial(pair: index), at: seconds + random.seconds(0.05...2))
     }
 
-    /// The cable is out: each end finds out in its own time.
-    func cut(_ link: SimulatedLink) {
-        link.isCut = true
-        for end in 0..<2 { queue.add(.loseLink(link: link.id, end: end), at: seconds + random.seconds(0...8)) }
+    /// The cable is out: what is on its way arrives in part, and each end finds out in its own time.
+    func cut(_ pair: Int, _ duration: Double) {
+        note("pair \(pair) is cut")
+        pairs[pair].isCut = true
+        queue.add(.heal(pair: pair), at: min(seconds + duration, configuration.busySeconds))
+        guard let id = pairs[pair].link else { return }
+        links[id].cut(afterSeconds: (0..<2).map { _ in seconds + random.seconds(0...configuration.delaySecondsMax) })
+        for end in 0..<2 { queue.add(.loseLink(link: id, end: end), at: seconds + random.seconds(0...8)) }
+    }
+
+    /// Nothing arrives at some ends for a while, though the other way may be open. What is short is only late; when it is
+    /// longer, an end that hears nothing gives the link up.
+    func stall(_ pair: Int, _ ends: [Int], _ duration: Double) {
+        let until = min(seconds + duration, configuration.busySeconds)
+        note("pair \(pair): nothing reaches ends \(ends) until \(until)")
+        pairs[pair].stalledUntilSeconds = max(pairs[pair].stalledUntilSeconds, until)
+        guard let id = pairs[pair].link else { return }
+        for end in ends {
+            links[id].ends[end].stalledUntilSeconds = until
+            let silence = random.seconds(10...12)
+            guard until - seconds > silence else { continue }
+            queue.add(.loseLink(link: id, end: end), at: seconds + silence)
+            queue.add(
+                .loseLink(link: id, end: 1 - end),
+                at: seconds + silence + random.seconds(0...configuration.delaySecondsMax))
+        }
     }
 
     func loseLink(_ link: SimulatedLink, _ end: Int) {
         guard link.ends[end].session != nil else { return }
         link.ends[end].session = nil
         link.ends[end].arrived = []
+        link.ends[end].deafAfterSeconds = min(link.ends[end].deafAfterSeconds, seconds)
         guard end == 0, let pair = pairs.firstIndex(where: { $0.link == link.id }) else { return }
         redial(pair)
     }

@@ -8,19 +8,67 @@ extension Simulation {
     func crash(_ node: SimulatedNode, _ downSeconds: Double) {
         guard node.isUp else { return }
         note("node \(node.index) crashes")
-        node.isUp = false
-        node.incarnation += 1
+        takeDown(node, downSeconds)
         crashedExecutors.append(node.executor)
-        node.executor = StoreExecutor(database: node.database)
-        for link in links {
-            for end in 0..<2 where link.ends[end].node == node.index && link.ends[end].session != nil {
-                link.isCut = true
-                if let session = link.ends[end].session { crashed.append(session) }
-                loseLink(link, end)
-                queue.add(.loseLink(link: link.id, end: 1 - end), at: seconds + random.seconds(0...8))
-            }
+        node.forgetMemory()
+    }
+
+    /// Its sessions are gone, and the peers find out in their own time.
+    private func takeDown(_ node: SimulatedNode, _ downSeconds: Double) {
+        node.isUp = false
+        for (link, end) in linkEnds(of: node) where link.ends[end].session != nil {
+            link.cut(afterSeconds: (0..<2).map { _ in seconds + random.seconds(0...configuration.delaySecondsMax) })
+            if let session = link.ends[end].session { crashed.append(session) }
+            loseLink(link, end)
+            queue.add(.loseLink(link: link.id, end: 1 - end), at: seconds + random.seconds(0...8))
         }
         queue.add(.restart(node: node.index), at: min(seconds + downSeconds, configuration.busySeconds))
+    }
+
+    // MARK: Other databases in place of those that are here
+
+    func backUp(_ node: SimulatedNode) async throws {
+        let path = try folder.newPath("backup")
+        try await node.database.backup(to: path)
+        node.backups.append(path)
+        note("node \(node.index) is backed up to \(path)")
+    }
+
+    func replaceDatabase(of node: SimulatedNode, _ replacement: Replacement, _ downSeconds: Double) async throws {
+        guard node.isUp else { return }
+        let name = node.database.name
+        let path: String
+        switch replacement {
+        case .empty: path = ":memory:"
+        case .restored:
+            guard let backup = node.backups.last else { return }
+            path = try folder.newPath("restored")
+            try await Database.restore(from: backup, to: path, name: name)
+        case .backupFile:
+            guard let backup = node.backups.last else { return }
+            path = try folder.copy(backup)
+        case .copy(let other):
+            guard let backup = nodes[other].backups.last else { return }
+            path = try folder.newPath("copy")
+            try await Database.copyPrebuilt(from: backup, to: path, name: name)
+        }
+        note("node \(node.index) gets another database: \(replacement)")
+        takeDown(node, downSeconds)
+        crashedExecutors.append(node.executor)
+        try node.replaceDatabase(path: path)
+        try excuseWhatIsLost()
+    }
+
+    /// What no database has any more was lost with the one that is gone.
+    private func excuseWhatIsLost() throws {
+        let names = Array(Set(acknowledged).subtracting(excused)).sorted { ($0.id, $0.revision) < ($1.id, $1.revision) }
+        let lookups = try nodes.map { node in
+            try node.database.read { try $0.lookup(names.map { ($0.id, $0.revision) }) }
+        }
+        for (index, name) in names.enumerated() {
+            let isLost = lookups.allSatisfy { if case .missing = $0[index] { true } else { false } }
+            if isLost { excused.insert(name) }
+        }
     }
 
     func performStore(
@@ -60,14 +108,25 @@ extension Simulation {
             result = answer
             note(Self.description(of: pending.request, answer, node: node.index, link: link.id) ?? "")
             switch pending.request {
-            case .insert, .supersede:
-                queue.add(.notice(node: node.index), at: seconds + random.seconds(0...0.005))
+            case .insert(let revisions):
+                countBodies(revisions, answer)
+                noticeSoon(node)
+            case .supersede:
+                noticeSoon(node)
             default: break
             }
         }
         queue.add(
             .completeStore(link: link.id, end: end, incarnation: incarnation, token: pending.token, result),
             at: seconds + random.seconds(0...configuration.storeSecondsMax))
+    }
+
+    private func countBodies(_ revisions: [IncomingRevision], _ answer: StoreResult) {
+        guard case .inserted(let outcomes) = answer else { return }
+        report.bodiesReceived += revisions.count
+        report.bodiesNew += outcomes.count { outcome in
+            if case .success(let insertion) = outcome, case .inserted = insertion.outcome { true } else { false }
+        }
     }
 
     /// What is worth reading in a log; `nil` for the rest.

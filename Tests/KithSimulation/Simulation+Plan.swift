@@ -5,19 +5,41 @@ extension Simulation {
         let busy = configuration.busySeconds
         for pair in pairs.indices { queue.add(.dial(pair: pair), at: random.seconds(0...0.5)) }
         for _ in 0..<configuration.writeCount {
-            queue.add(.write(node: random.int(0..<nodes.count)), at: random.seconds(0...busy))
+            queue.add(.act(node: anyNode()), at: random.seconds(0...busy))
         }
         for _ in 0..<configuration.partitionCount {
-            let event = Event.cut(pair: random.int(0..<pairs.count), seconds: random.seconds(0.1...busy))
+            let event = Event.cut(pair: anyPair(), seconds: random.seconds(0.1...busy))
+            queue.add(event, at: random.seconds(0...busy))
+        }
+        for _ in 0..<configuration.stallCount {
+            let ends = [[0], [1], [0, 1]][random.int(0..<3)]
+            let event = Event.stall(pair: anyPair(), ends: ends, seconds: random.seconds(0.1...20))
             queue.add(event, at: random.seconds(0...busy))
         }
         for _ in 0..<configuration.crashCount {
-            let event = Event.crash(node: random.int(0..<nodes.count), downSeconds: random.seconds(0.1...10))
+            let event = Event.crash(node: anyNode(), downSeconds: random.seconds(0.1...10))
             queue.add(event, at: random.seconds(0...busy))
         }
         for _ in 0..<configuration.diskFullCount {
-            let event = Event.fillDisk(node: random.int(0..<nodes.count), seconds: random.seconds(0.1...10))
+            let event = Event.fillDisk(node: anyNode(), seconds: random.seconds(0.1...10))
             queue.add(event, at: random.seconds(0...busy))
         }
+        for _ in 0..<configuration.clockJumpCount {
+            // Up to eleven days; mostly enough for every lease to end, or to last.
+            let size = Int64(random.seconds(-1_000_000_000...1_000_000_000))
+            queue.add(.setClock(node: anyNode(), errorMilliseconds: size), at: random.seconds(0...busy))
+        }
+        for _ in 0..<configuration.replacementCount {
+            let node = anyNode()
+            let other = anyNode()
+            let replacement = [Replacement.empty, .restored, .backupFile, .copy(ofNode: other)][random.int(0..<4)]
+            let time = random.seconds(0...busy)
+            queue.add(.backUp(node: other == node || random.chance(0.5) ? node : other), at: random.seconds(0...time))
+            queue.add(.replaceDatabase(node: node, replacement, downSeconds: random.seconds(0.1...10)), at: time)
+        }
+        queue.add(.settle, at: busy + 1)
     }
+
+    private func anyNode() -> Int { random.int(0..<nodes.count) }
+    private func anyPair() -> Int { random.int(0..<pairs.count) }
 }

@@ -9,15 +9,16 @@ extension Simulation {
         report.seconds = seconds
         let digests = try nodes.map { node in try node.database.read { try $0.digest() } }
         for (node, digest) in zip(nodes, digests).dropFirst() where digest != digests[0] {
-            report.failures.append("node \(node.index) differs from node 0")
+            fail("node \(node.index) differs from node 0: \(try difference(node))")
         }
         report.conflicts = digests[0].conflicts
-        // Behind every lease.
-        clock.milliseconds += 1_000_000_000
-        let ids = try Set(acknowledged.map(\.id.text)).sorted().map { try DocumentID($0) }
+        // Behind every lease, also of one that a wrong clock has given.
+        for node in nodes { node.clockErrorMilliseconds += 2_000_000_000 }
+        let ids = Set(acknowledged.map(\.id)).sorted()
+        let acknowledged = acknowledged.filter { !purged.contains($0.id) && !excused.contains($0) }
         for node in nodes {
             for fault in try files.faults(of: ids, on: node.database) {
-                report.failures.append("node \(node.index): \(fault)")
+                fail("node \(node.index): \(fault)")
             }
         }
         report.attachments = try nodes[0].database.read { snapshot in
@@ -29,7 +30,7 @@ extension Simulation {
         for (node, lookups) in zip(nodes, lookupsOfNodes) where configuration.revisionsLimits.isEmpty {
             for (name, lookup) in zip(acknowledged, lookups) {
                 if case .missing = lookup {
-                    report.failures.append(
+                    fail(
                         "node \(node.index) lacks \(name.id) \(name.revision), which was acknowledged")
                 }
             }
@@ -40,33 +41,47 @@ extension Simulation {
             let isLost = lookupsOfNodes.allSatisfy { lookups in
                 if case .missing = lookups[index] { true } else { false }
             }
-            if isLost { report.failures.append("\(name.id) \(name.revision), which was acknowledged, is lost") }
+            if isLost { fail("\(name.id) \(name.revision), which was acknowledged, is lost") }
         }
         for (index, pair) in pairs.enumerated() {
             guard let id = pair.link else {
-                report.failures.append("pair \(index) has no link")
+                fail("pair \(index) has no link")
                 continue
             }
             for end in 0..<2 {
                 guard let session = links[id].ends[end].session else {
-                    report.failures.append("node \(links[id].ends[end].node) has lost link \(id)")
+                    fail("node \(links[id].ends[end].node) has lost link \(id)")
                     continue
                 }
                 let status = session.status
                 if status.state != .idle || status.toSend != 0 || status.toReceive != 0 {
-                    report.failures.append(
+                    fail(
                         "node \(links[id].ends[end].node) is \(status.state) on link \(id): to send \(status.toSend.map(String.init) ?? "unknown"), to receive \(status.toReceive.map(String.init) ?? "unknown")"
                     )
                 }
-                if status.refusals > 0 { report.failures.append("link \(id) refused \(status.refusals) documents") }
+                if status.refusals > 0 { fail("link \(id) refused \(status.refusals) documents") }
             }
         }
         if !queue.isEmpty {
-            report.failures.append("the mesh is not silent \(configuration.settleSeconds) s after the last fault")
+            fail("the mesh is not silent \(configuration.settleSeconds) s after the last fault")
         }
         // Each acknowledged write crosses each pair once as an announcement, an answer, a revision in a few frames and
         // its answer; each link has a set-up and checkpoints. Far above that, messages feed on each other.
         let bound = 400 * links.count + 120 * pairs.count * (report.acknowledged + 1)
-        if report.frames > bound { report.failures.append("\(report.frames) frames, more than \(bound)") }
+        if report.frames > bound { fail("\(report.frames) frames, more than \(bound)") }
+    }
+
+    /// The first document that is not on a node as it is on node 0.
+    private func difference(_ node: SimulatedNode) throws -> String {
+        for id in Set(acknowledged.map(\.id)).sorted() {
+            let leaves = try [nodes[0], node].map { node in
+                try node.database.read { try $0.document(id)?.leaves.map { "\($0.revision)" } }
+            }
+            if leaves[0] != leaves[1] {
+                return
+                    "\(id) is \(leaves[1]?.description ?? "not there") and not \(leaves[0]?.description ?? "missing")"
+            }
+        }
+        return "a body or an attachment"
     }
 }

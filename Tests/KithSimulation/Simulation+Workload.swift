@@ -5,38 +5,149 @@ import KithStore
 // What the people at the nodes do.
 
 extension Simulation {
-    func write(on node: SimulatedNode) throws {
+    /// An edit as somebody wants it, whatever the document is like.
+    private struct Edit {
+        var id: DocumentID
+        var body: [UInt8]
+        var deletes: Bool
+        /// Which of the live leaves is edited; `nil` for the winner.
+        var leaf: Int?
+        var change: SimulatedFiles.Change
+        var file: Int
+    }
+
+    /// Somebody at a node does something.
+    func act(on node: SimulatedNode) throws {
         guard node.isUp, !node.isDiskFull else { return }
-        let id = try DocumentID("visit-\(random.int(0..<configuration.documentCount))")
+        // Removes what is due, and blobs that nobody uses any more, while others may be about to read or use them.
+        if random.chance(0.3) { try node.database.doHousekeeping() }
+        if random.chance(configuration.resolveChance) { return try resolve(on: node) }
+        if random.chance(configuration.purgeChance) { return try purge(on: node) }
+        if random.chance(configuration.expiryChance) { try setExpiry(on: node) }
+        var edit = try drawEdit(by: node.index)
+        try apply(edit, on: node)
+        guard random.chance(configuration.tieChance) else { return }
+        // Others edit the same document at the same time, perhaps in the same way.
+        for other in nodes where other !== node && other.isUp && !other.isDiskFull && random.chance(0.5) {
+            if random.chance(0.5) {
+                let id = edit.id
+                edit = try drawEdit(by: other.index)
+                edit.id = id
+            }
+            try apply(edit, on: other)
+        }
+    }
+
+    private func drawEdit(by node: Int) throws -> Edit {
         let isLarge = random.chance(configuration.largeDocumentChance)
         let filler = String(repeating: "ä", count: isLarge ? random.int(3_000..<70_000) : random.int(0..<40))
-        let body = Array("{\"n\":\(random.int(0..<1_000)),\"by\":\(node.index),\"text\":\"\(filler)\"}".utf8)
         let deletes = random.chance(0.15)
-        let picksLoser = random.chance(0.2)
-        let choice = random.next()
-        let change =
-            random.chance(configuration.attachmentChance)
-            ? SimulatedFiles.Change.allCases.randomElement(using: &random) ?? .keep : .keep
-        let file = random.int(0..<files.count)
-        // Removes blobs that nobody uses any more, while others may be about to read or use them.
-        if random.chance(0.3) { try node.database.doHousekeeping() }
+        return Edit(
+            id: try drawID(),
+            body: Array(
+                (deletes ? "{}" : "{\"n\":\(random.int(0..<1_000)),\"by\":\(node),\"text\":\"\(filler)\"}").utf8),
+            deletes: deletes, leaf: random.chance(0.2) ? random.int(0..<1_000) : nil,
+            change: random.chance(configuration.attachmentChance)
+                ? SimulatedFiles.Change.allCases.randomElement(using: &random) ?? .keep : .keep,
+            file: random.int(0..<files.count))
+    }
+
+    private func drawID() throws -> DocumentID {
+        try DocumentID("visit-\(random.int(0..<configuration.documentCount))")
+    }
+
+    private func apply(_ edit: Edit, on node: SimulatedNode) throws {
         let files = self.files
-        let edit = { @Sendable (transaction: WriteTransaction) throws -> RevisionID? in
-            let leaves = try transaction.document(id)?.leaves ?? []
-            let live = leaves.filter { !$0.isDeleted }
-            let parent = live.isEmpty ? nil : picksLoser ? live[Int(choice % UInt64(live.count))] : live[0]
-            if parent == nil, deletes { return nil }
-            let kept = try parent.flatMap { try transaction.document(id, revision: $0.revision)?.attachments }
+        let written = try node.database.writeBlocking { transaction -> RevisionID? in
+            let live = try transaction.document(edit.id)?.leaves.filter { !$0.isDeleted } ?? []
+            let parent = live.isEmpty ? nil : live[(edit.leaf ?? 0) % live.count]
+            if parent == nil, edit.deletes { return nil }
+            let kept = try parent.flatMap { try transaction.document(edit.id, revision: $0.revision)?.attachments }
             return try transaction.put(
-                id, body: deletes ? Array("{}".utf8) : body, parent: parent?.revision, isDeleted: deletes,
+                edit.id, body: edit.body, parent: parent?.revision, isDeleted: edit.deletes,
                 attachments: try files.attachments(
-                    deletes ? .drop : change, file: file, kept: kept ?? AttachmentList(), in: transaction)
+                    edit.deletes ? .drop : edit.change, file: edit.file, kept: kept ?? AttachmentList(),
+                    in: transaction)
             ).revision
         }
-        guard let written = try node.database.writeBlocking(edit) else { return }
-        acknowledged.append(RevisionName(id: id, revision: written))
+        if let written { acknowledge(RevisionName(id: edit.id, revision: written), on: node) }
+    }
+
+    private func acknowledge(_ name: RevisionName, on node: SimulatedNode) {
+        acknowledged.append(name)
         report.acknowledged += 1
-        note("node \(node.index) wrote \(id) \(written)")
+        note("node \(node.index) wrote \(name.id) \(name.revision)")
+        noticeSoon(node)
+    }
+
+    func noticeSoon(_ node: SimulatedNode) {
         queue.add(.notice(node: node.index), at: seconds + random.seconds(0...0.005))
+    }
+
+    /// Ends a conflict: one leaf stays, or all are merged in the way that everybody would.
+    private func resolve(on node: SimulatedNode) throws {
+        guard let conflict = try node.database.read({ try $0.conflicts(limit: 20) }).randomElement(using: &random)
+        else {
+            return
+        }
+        let live = conflict.leaves.filter { !$0.isDeleted }.map(\.revision)
+        let merges = random.chance(0.5)
+        let winner = merges ? 0 : random.int(0..<live.count)
+        var losers = live
+        losers.remove(at: winner)
+        if !merges, losers.count > 1, random.chance(0.3) { losers.removeLast() }
+        let body = Array("{\"merged\":[\(live.map { "\"\($0)\"" }.joined(separator: ","))]}".utf8)
+        let ended = losers
+        let (revision, _) = try node.database.writeBlocking { transaction in
+            try transaction.resolve(conflict.id, winner: live[winner], losers: ended, body: merges ? body : nil)
+        }
+        acknowledge(RevisionName(id: conflict.id, revision: revision), on: node)
+    }
+
+    /// Forgets a document or a leaf of it on this node alone.
+    private func purge(on node: SimulatedNode) throws {
+        let id = try drawID()
+        let leaf = random.chance(0.3) ? random.int(0..<1_000) : nil
+        let isGone = try node.database.writeBlocking { transaction -> Bool in
+            guard let leaf, let leaves = try transaction.document(id)?.leaves else { return try transaction.purge(id) }
+            return try !transaction.purge(id, revisions: [leaves[leaf % leaves.count].revision]).isEmpty
+        }
+        guard isGone else { return }
+        note("node \(node.index) purges \(leaf == nil ? "" : "a leaf of ")\(id)")
+        purged.insert(id)
+        noticeSoon(node)
+    }
+
+    /// Has a document forgotten by itself on this node alone.
+    private func setExpiry(on node: SimulatedNode) throws {
+        let id = try drawID()
+        let time = node.timeMilliseconds + Int64(random.seconds(0...20_000))
+        let isThere = try node.database.writeBlocking { transaction -> Bool in
+            guard try transaction.document(id) != nil else { return false }
+            try transaction.setExpiry(id, at: time)
+            return true
+        }
+        guard isThere else { return }
+        note("\(id) shall expire on node \(node.index)")
+        purged.insert(id)
+    }
+
+    /// After the last fault: what shall expire does, and somebody edits each document that was purged somewhere, which must
+    /// bring all of it back to everybody.
+    func settle() throws {
+        for node in nodes {
+            node.clockErrorMilliseconds = 2_000_000_000
+            try node.database.doHousekeeping()
+        }
+        for id in purged.sorted() {
+            guard let node = try nodes.first(where: { try $0.database.read { try $0.document(id) } != nil }) else {
+                continue
+            }
+            var edit = try drawEdit(by: node.index)
+            edit.id = id
+            edit.deletes = false
+            edit.body = Array("{\"after\":\"purge\"}".utf8)
+            try apply(edit, on: node)
+        }
     }
 }

@@ -12,22 +12,10 @@ public struct SimulationConfiguration: Sendable {
         case changesByteOfBlob
     }
 
-    /// Which nodes are linked.
-    public enum Topology: String, Sendable, CaseIterable {
-        /// Every node with every other.
-        case mesh
-        /// Each with the next: changes pass through.
-        case line
-        /// All with the first.
-        case star
-    }
-
     /// Everything follows from it.
     public var seed: UInt64
-    /// How many nodes there are.
-    public var nodeCount = 3
-    /// Which of them are linked.
-    public var topology = Topology.mesh
+    /// The nodes, and which of them are linked.
+    public var topology = Topology.named("triangle")
     /// Documents that are written and edited; few of them make many conflicts.
     public var documentCount = 10
     /// Edits in all, spread over `busySeconds`.
@@ -36,14 +24,32 @@ public struct SimulationConfiguration: Sendable {
     public var busySeconds = 20.0
     /// How often a link is cut.
     public var partitionCount = 2
+    /// How often nothing comes through for a while, in one direction or both.
+    public var stallCount = 0
     /// How often a node crashes.
     public var crashCount = 1
     /// How often a disk is full for a while.
     public var diskFullCount = 0
+    /// How often a node's clock is set wrong.
+    public var clockJumpCount = 0
+    /// How often another database takes the place of a node's: a new one, a backup, or a copy of another node's.
+    public var replacementCount = 0
+    /// How often somebody resolves a conflict, if there is one, instead of editing.
+    public var resolveChance = 0.1
+    /// How often somebody purges a document or a leaf on one node instead of editing.
+    public var purgeChance = 0.0
+    /// How often somebody has a document expire on one node.
+    public var expiryChance = 0.0
+    /// How often others edit the same document at the same time.
+    public var tieChance = 0.1
     /// One-way delay of a frame, drawn anew for each; frames of one link stay in order, those of different links do not.
     public var delaySecondsMax = 0.05
     /// How long the store may take for a request.
     public var storeSecondsMax = 0.02
+    /// What a link takes in one direction; `nil` for as much as there is.
+    public var bytesPerSecond: Double?
+    /// Whether links carry bytes, cut into pieces anywhere, and not whole frames.
+    public var carriesBytes = false
     /// Frames on their way in one direction before the sender must wait.
     public var windowFrames = 16
     /// The share of documents that need many frames.
@@ -58,7 +64,7 @@ public struct SimulationConfiguration: Sendable {
     /// The windows of each node, one after the other and from the first again.
     public var limits = [ReplicationLimits()]
     /// How long after the last fault the mesh may take to converge.
-    public var settleSeconds = 120.0
+    public var settleSeconds = 1_000.0
     /// A fault built in on purpose; `nil` for an honest run.
     public var sabotage: Sabotage?
 
@@ -69,15 +75,28 @@ public struct SimulationConfiguration: Sendable {
     public static func random(seed: UInt64) -> SimulationConfiguration {
         var random = SeededGenerator(seed: seed ^ 0xC0FF_EE00)
         var configuration = SimulationConfiguration(seed: seed)
-        configuration.nodeCount = random.int(2..<6)
-        configuration.topology = Topology.allCases[random.int(0..<Topology.allCases.count)]
+        // Large meshes cost most and find little that small ones do not.
+        let large = Topology.all.filter { $0.edges.count > 8 }
+        let small = Topology.all.filter { $0.edges.count <= 8 }
+        let choice = random.chance(0.06) ? large : small
+        configuration.topology = choice[random.int(0..<choice.count)]
         configuration.documentCount = random.int(1..<25)
         configuration.writeCount = random.int(5..<90)
         configuration.busySeconds = random.seconds(0.5...30)
         configuration.partitionCount = random.int(0..<4)
+        configuration.stallCount = random.chance(0.4) ? random.int(1..<5) : 0
         configuration.crashCount = random.int(0..<4)
+        configuration.clockJumpCount = random.chance(0.3) ? random.int(1..<5) : 0
+        configuration.replacementCount = random.chance(0.3) ? random.int(1..<4) : 0
+        configuration.resolveChance = random.chance(0.5) ? random.seconds(0...0.4) : 0
+        configuration.purgeChance = random.chance(0.25) ? random.seconds(0...0.2) : 0
+        configuration.expiryChance = random.chance(0.15) ? random.seconds(0...0.2) : 0
+        configuration.tieChance = random.chance(0.5) ? random.seconds(0...0.4) : 0
         configuration.diskFullCount = random.chance(0.2) ? 1 : 0
-        configuration.delaySecondsMax = random.chance(0.2) ? 0.0005 : random.seconds(0.001...0.3)
+        configuration.delaySecondsMax =
+            random.chance(0.2) ? 0.0005 : random.chance(0.1) ? random.seconds(0.3...4) : random.seconds(0.001...0.3)
+        configuration.bytesPerSecond = random.chance(0.15) ? random.seconds(10_000...500_000) : nil
+        configuration.carriesBytes = random.chance(0.2)
         configuration.storeSecondsMax = random.seconds(0.0005...0.1)
         configuration.windowFrames = random.int(1..<40)
         configuration.largeDocumentChance = random.chance(0.2) ? 0.15 : 0.01

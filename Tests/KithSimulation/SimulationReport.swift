@@ -10,6 +10,10 @@ public struct SimulationReport: Sendable {
     public var trace: UInt64 = 0xCBF2_9CE4_8422_2325
     /// Frames delivered.
     public var frames = 0
+    /// Revisions that came to a node from another one.
+    public var bodiesReceived = 0
+    /// Those of them that the node did not have.
+    public var bodiesNew = 0
     /// Writes acknowledged to their writer.
     public var acknowledged = 0
     /// Conflicts at the end, on each node.

@@ -20,61 +20,100 @@ struct SimulationTests {
     }()
 
     @Test("every mesh converges, nothing acknowledged is lost, and silence follows", arguments: parts)
-    func converges(seeds: [UInt64]) throws {
+    func converges(seeds: [UInt64]) async throws {
         for seed in seeds {
             let alone = Self.environment("KITH_SIM_SEED") != nil
-            let report = try Simulation(.random(seed: seed), keepsLog: alone).run()
+            let report = try await Simulation(.random(seed: seed), keepsLog: alone).run()
             if alone { for line in report.log { print(line) } }
             #expect(report.failures.isEmpty, "\(report.summary)")
         }
     }
 
     @Test("the same seed gives the same run", arguments: [7, 21, 300] as [UInt64])
-    func isRepeatable(seed: UInt64) throws {
-        let first = try Simulation(.random(seed: seed)).run()
-        let second = try Simulation(.random(seed: seed)).run()
+    func isRepeatable(seed: UInt64) async throws {
+        let first = try await Simulation(.random(seed: seed)).run()
+        let second = try await Simulation(.random(seed: seed)).run()
         #expect(first.trace == second.trace)
         #expect(first.frames == second.frames)
     }
 
+    @Test("every mesh that is drawn converges, with something of every fault", arguments: Topology.all.map(\.name))
+    func topologies(name: String) async throws {
+        var configuration = SimulationConfiguration(seed: 5)
+        configuration.topology = .named(name)
+        configuration.writeCount = 40
+        configuration.stallCount = 2
+        configuration.diskFullCount = 1
+        configuration.clockJumpCount = 2
+        configuration.replacementCount = 2
+        configuration.purgeChance = 0.05
+        configuration.expiryChance = 0.05
+        configuration.carriesBytes = true
+        let report = try await Simulation(configuration).run()
+        #expect(report.failures.isEmpty, "\(report.summary)")
+    }
+
+    @Test(
+        "in a full mesh each body crosses into each node about once",
+        arguments: [("full mesh of five", 1.5), ("full mesh of ten", 1.5)])
+    func bodiesCross(name: String, most: Double) async throws {
+        var configuration = SimulationConfiguration(seed: 1)
+        configuration.topology = .named(name)
+        configuration.documentCount = 50
+        configuration.writeCount = 100
+        configuration.partitionCount = 0
+        configuration.crashCount = 0
+        configuration.tieChance = 0
+        configuration.attachmentChance = 0
+        // A LAN.
+        configuration.delaySecondsMax = 0.002
+        configuration.storeSecondsMax = 0.002
+        let report = try await Simulation(configuration).run()
+        #expect(report.failures.isEmpty, "\(report.summary)")
+        let ratio = Double(report.bodiesReceived) / Double(max(1, report.bodiesNew))
+        print("\(name): \(report.bodiesReceived) bodies came to nodes that lacked \(report.bodiesNew): \(ratio)")
+        #expect(report.bodiesNew > 0)
+        #expect(ratio <= most)
+    }
+
     @Test("attachments really travel, and the large one too")
-    func attachmentsTravel() throws {
+    func attachmentsTravel() async throws {
         var configuration = SimulationConfiguration(seed: 9)
         configuration.attachmentChance = 0.8
         configuration.hasLargeAttachment = true
         configuration.crashCount = 3
-        let report = try Simulation(configuration).run()
+        let report = try await Simulation(configuration).run()
         #expect(report.failures.isEmpty, "\(report.summary)")
         #expect(report.attachments > 0)
     }
 
     @Test("conflicts really happen and are the same everywhere")
-    func conflictsHappen() throws {
+    func conflictsHappen() async throws {
         var configuration = SimulationConfiguration(seed: 4)
         configuration.documentCount = 3
         configuration.writeCount = 120
         configuration.partitionCount = 6
-        let report = try Simulation(configuration).run()
+        let report = try await Simulation(configuration).run()
         #expect(report.failures.isEmpty, "\(report.summary)")
         #expect(report.conflicts > 0)
     }
 
     @Test("without a word on what is superseded, short histories leave false conflicts, and they are found")
-    func falseConflictsAreFound() throws {
+    func falseConflictsAreFound() async throws {
         var found = 0
         for seed in 1...20 as ClosedRange<UInt64> {
             var configuration = SimulationConfiguration(seed: seed)
             configuration.documentCount = 2
             configuration.writeCount = 120
-            configuration.nodeCount = 4
+            configuration.topology = .named("square with diagonals")
             configuration.partitionCount = 8
             configuration.diskFullCount = 0
             configuration.attachmentChance = 0
             configuration.largeDocumentChance = 0
             configuration.revisionsLimits = [1, 3, 20, 1]
-            #expect(try Simulation(configuration).run().failures.isEmpty)
+            #expect(try await Simulation(configuration).run().failures.isEmpty)
             configuration.sabotage = .hidesSuperseded
-            if try !Simulation(configuration).run().failures.isEmpty { found += 1 }
+            if try await !Simulation(configuration).run().failures.isEmpty { found += 1 }
         }
         #expect(found > 0)
     }
@@ -82,15 +121,15 @@ struct SimulationTests {
     @Test(
         "a store that forgets what it acknowledged is found out, and one that changes a byte of an attachment",
         arguments: [SimulationConfiguration.Sabotage.forgetsStoredRevision, .changesByteOfBlob])
-    func sabotageIsFound(sabotage: SimulationConfiguration.Sabotage) throws {
+    func sabotageIsFound(sabotage: SimulationConfiguration.Sabotage) async throws {
         var found = 0
         for seed in 1...10 as ClosedRange<UInt64> {
             var configuration = SimulationConfiguration(seed: seed)
-            configuration.nodeCount = 2
+            configuration.topology = .named("pair")
             configuration.crashCount = 0
             configuration.partitionCount = 0
             configuration.sabotage = sabotage
-            if try !Simulation(configuration).run().failures.isEmpty { found += 1 }
+            if try await !Simulation(configuration).run().failures.isEmpty { found += 1 }
         }
         #expect(found > 0)
     }
