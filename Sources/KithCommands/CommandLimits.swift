@@ -44,4 +44,11 @@ enum CommandLimits {
     static let conflictProblemsShown = 5
     /// Conflicts in one page of `conflicts`.
     static let conflictsPageCount = 200
+
+    /// How long the node may be silent while a pairing is followed; it ends one that takes longer than two minutes.
+    static let pairingMilliseconds = 300_000
+    /// How often the terminal is looked at while a question is open and the node is followed too.
+    static let answerLookMilliseconds = 100
+    /// The longest answer that is read from the standard input.
+    static let answerLineBytesMax = 4_096
 }

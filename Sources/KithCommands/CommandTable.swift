@@ -1,7 +1,8 @@
 /// All commands, in the order in which help lists them.
 enum CommandTable {
     static let all: [any Command.Type] = [
-        InitCommand.self, UpCommand.self, StatusCommand.self, IDCommand.self, TrustCommand.self, UntrustCommand.self,
+        InitCommand.self, UpCommand.self, StatusCommand.self, IDCommand.self, PairCommand.self, PairAcceptCommand.self,
+        TrustCommand.self, UntrustCommand.self,
         DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseSetCommand.self, DatabaseDeleteCommand.self,
         DatabaseDigestCommand.self,
         DatabaseCheckCommand.self, DatabaseCompactCommand.self, DatabaseBackupCommand.self, DatabaseRestoreCommand.self,

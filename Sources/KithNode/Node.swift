@@ -65,7 +65,8 @@ public final class Node {
         links = LinkManager(
             ownID: home.identity.nodeID, book: home.peerBook, registry: registry, client: client,
             addresses: AddressBook(configured: addresses), log: log)
-        pairing = try PairingManager(identity: identity, ownID: home.identity.nodeID, ownName: name, log: log)
+        pairing = try PairingManager(
+            identity: identity, ownID: home.identity.nodeID, ownName: name, book: home.peerBook, log: log)
     }
 
     private let identity: TLSIdentity

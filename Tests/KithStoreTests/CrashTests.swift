@@ -59,10 +59,16 @@ struct CrashTests {
     ) throws -> [String] {
         let seed = UInt64.random(in: 0...UInt64(UInt32.max), using: &random)
         let isEarly = Int.random(in: 0..<8, using: &random) == 0
-        let delay = Duration.microseconds(Int64.random(in: 0...(isEarly ? 20_000 : 40_000), using: &random))
+        // Counted in what it has written, so that a slow machine kills it no sooner; the time only varies the moment.
+        let count = Int.random(in: 1...8, using: &random)
+        let delay = Duration.microseconds(Int64.random(in: 0...(isEarly ? 20_000 : 5_000), using: &random))
         let probe = try ProbeProcess(["write", path, String(seed)])
-        if !isEarly { #expect(probe.readLine() == "ready", comment) }
-        var lines = probe.readLines(until: .now.advanced(by: delay))
+        var lines: [String] = []
+        if !isEarly {
+            #expect(probe.readLine() == "ready", comment)
+            lines = (0..<count).compactMap { _ in probe.readLine() }
+        }
+        lines += probe.readLines(until: .now.advanced(by: delay))
         probe.kill()
         lines += probe.readLines()
         #expect(probe.wait() == 128 + SIGKILL, comment)

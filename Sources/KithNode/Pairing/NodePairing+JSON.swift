@@ -13,6 +13,9 @@ extension NodePairing {
             members.append(("name", session.peerName.map { .string($0) } ?? .null))
             members.append(("id", .string(session.peerID.description)))
             members.append(("short", .string(session.peerID.short)))
+            let known = manager.known(session)
+            members.append(("known_as", known.name.map { .string($0) } ?? .null))
+            members.append(("name_taken", .bool(known.isNameTaken)))
             switch session.state {
             case .comparing(let number), .waitingForPeer(let number):
                 members.append(("digits", .string(number.digits)))

@@ -24,7 +24,7 @@ final class NodePairing {
     private var connection: Connection?
     private var candidates: ArraySlice<SocketAddress> = []
     private var timer: LoopTimer?
-    private let manager: PairingManager
+    let manager: PairingManager
 
     /// A machine that has dialled.
     init(number: Int, accepted connection: Connection, info: ConnectionInfo, manager: PairingManager) {

@@ -12,6 +12,7 @@ final class PairingManager {
     let ownName: String
     /// The client's side of TLS: takes any key, since comparing the numbers decides about it.
     let client: TLSContext
+    private let book: PeerBook
     private let log: NodeLog
     private var pairings: [NodePairing] = []
     private var nextNumber = 1
@@ -20,9 +21,12 @@ final class PairingManager {
     /// Called whenever something of a pairing that is shown has changed.
     var onChange: (() -> Void)?
 
-    init(identity: TLSIdentity, ownID: NodeID, ownName: String, log: NodeLog) throws(KithError) {
+    init(
+        identity: TLSIdentity, ownID: NodeID, ownName: String, book: PeerBook, log: NodeLog
+    ) throws(KithError) {
         self.ownID = ownID
         self.ownName = ownName
+        self.book = book
         self.log = log
         client = try TLSContext.client(
             identity: identity, verify: { _ in .trusted }, applicationProtocol: PairingSession.applicationProtocol)
@@ -83,6 +87,13 @@ final class PairingManager {
     }
 
     // MARK: For the pairings
+
+    /// What the book says of the machine: the name under which it is trusted already, and whether another machine has
+    /// the name that it gives itself.
+    func known(_ session: PairingSession) -> (name: String?, isNameTaken: Bool) {
+        let other = session.peerName.flatMap { book.peer(named: $0) }
+        return (book.peer(session.peerID)?.name, other.map { $0.id != session.peerID } ?? false)
+    }
 
     /// Writes the other machine into the book, under its own name unless another peer has that.
     func store(_ pairing: NodePairing) throws(KithError) -> Peer {
