@@ -5,7 +5,8 @@ import KithDocuments
 extension Connection {
     /// Reads until the socket is empty, the budget is used up, or nobody wants more.
     func receiveSome() {
-        guard let socket, !hasReceivedEnd else { return }
+        guard let socket else { return }
+        if hasReceivedEnd { return finishIfGone(socket) }
         if socket.sawError, !mayRead {
             // Nobody reads, so the reset would stay unseen.
             let number = socket.takeError()
@@ -65,6 +66,14 @@ extension Connection {
         } else {
             close()
         }
+        if let socket { finishIfGone(socket) }
+    }
+
+    /// A peer that has closed its socket waits for nothing: whoever makes an answer for it should know. With TLS, and
+    /// while closing, the end has its own way.
+    private func finishIfGone(_ socket: StreamSocket) {
+        guard socket.isGone, phase == .open, tls == nil, abortError == nil else { return }
+        finish(connectionError(EPIPE, remoteName: remoteName))
     }
 
     /// Writes until nothing waits, the socket is full, or the budget is used up.

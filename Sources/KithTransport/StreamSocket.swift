@@ -22,6 +22,8 @@ final class StreamSocket {
     var sawHangUp = false
     /// An error is pending in the kernel (a reset).
     var sawError = false
+    /// Both directions have ended: on a Unix socket, the peer has closed it and takes nothing any more.
+    private(set) var isGone = false
     /// A read has come to the end of the stream.
     private(set) var isAtEnd = false
     /// Why writing is no longer possible, or 0.
@@ -37,6 +39,7 @@ final class StreamSocket {
             isReadable = true
         }
         if events & EPOLLERR.rawValue != 0 { sawError = true }
+        if events & EPOLLHUP.rawValue != 0 { isGone = true }
         if events & EPOLLIN.rawValue != 0 { isReadable = true }
         if events & (EPOLLOUT.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 { isWritable = true }
     }

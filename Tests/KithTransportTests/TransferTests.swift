@@ -119,6 +119,20 @@ struct TransferTests {
         pair.server.listener?.close()
     }
 
+    @Test("a peer that has closed its Unix socket is gone, also for one that would still answer it")
+    func goneOnUnixSocket() async throws {
+        let pair = try await Pair(.unix)
+        pair.far.observeEnd()
+        pair.near.connection.write(Array("question".utf8))
+        // First only its direction ends, then all of it.
+        pair.near.connection.close()
+        await pair.far.wait { pair.far.hasEnded }
+        #expect(pair.far.received == Array("question".utf8) && !pair.far.isClosed)
+        pair.near.connection.abort()
+        #expect(await pair.far.closed()?.code == .connectionLost)
+        pair.server.listener?.close()
+    }
+
     @Test("abort ends with an error on both sides, once", arguments: Medium.allCases)
     func abort(medium: Medium) async throws {
         let pair = try await Pair(medium)
