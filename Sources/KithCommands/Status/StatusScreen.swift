@@ -253,18 +253,21 @@ struct StatusScreen {
     }
 
     private var nearby: [String] {
-        guard let first = report.nearby.first else { return [] }
+        guard !report.nearby.isEmpty else { return [] }
         var table = TextTable(style)
         table.add(["NEARBY", "ID", "ADDRESS"].map { TextTable.Cell($0, .dim) })
         for node in report.nearby {
             let asked = node.askedAt.map { "asks to pair (\(moment.tell($0)))" } ?? "not paired"
             table.add([node.name, node.id, node.address, asked].map { TextTable.Cell(DisplayText.safe($0)) })
         }
-        return table.lines + [
-            "", "  Nothing is shared with a device before each side trusts the other.",
-            command("See a device's ID", "kith id   (typed on that device)"),
-            command("Trust it, on both", "kith trust ID --name " + ShellQuoting.quote(first.name)),
-        ]
+        var lines = table.lines + ["", "  Nothing is shared with a device before each side trusts the other."]
+        if let asking = report.nearby.first(where: { $0.askedAt != nil }) {
+            lines.append(command("Accept its request", "kith pair accept " + ShellQuoting.quote(asking.name)))
+        }
+        if let silent = report.nearby.first(where: { $0.askedAt == nil }) {
+            lines.append(command("Ask it to pair", "kith pair " + ShellQuoting.quote(silent.name)))
+        }
+        return lines
     }
 
     private var discovery: [String] {
@@ -286,7 +289,7 @@ struct StatusScreen {
         let text =
             report.discovery.isOn ? "No peers yet, and none found on this network\(looked)." : "No peers yet."
         return DisplayText.wrapped(text, width: style.columns - 2).map { "  " + $0 } + [
-            command("Show this node's ID", "kith id"), command("Trust another node", "kith trust ID --name NAME"),
+            command("Who is nearby", "kith pair"), command("Pair by address", "kith pair HOST:PORT"),
         ]
     }
 
