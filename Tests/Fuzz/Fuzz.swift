@@ -7,6 +7,7 @@ private let targets: [(name: String, run: @Sendable (UnsafeRawBufferPointer) -> 
     ("websocket", { fuzzWebSocket($0) }),
     ("blip", { fuzzBLIP($0) }),
     ("node-id", { fuzzNodeID($0) }),
+    ("pairing", { fuzzPairing($0) }),
     ("canonical-json", { fuzzCanonicalJSON($0) }),
     ("revision-tree", { fuzzRevisionTree($0) }),
     ("revision-id", { fuzzRevisionID($0) }),

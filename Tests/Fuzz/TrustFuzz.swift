@@ -12,3 +12,23 @@ func fuzzNodeID(_ bytes: UnsafeRawBufferPointer) {
     }
     _ = try? NodeName.check(String(decoding: bytes, as: UTF8.self))
 }
+
+/// Any bytes at either side of a pairing, in two pieces: nothing reaches a pair without this side's person, and what is
+/// answered stays small.
+func fuzzPairing(_ bytes: UnsafeRawBufferPointer) {
+    guard let first = bytes.first else { return }
+    let id = NodeID(subjectPublicKeyHash: [UInt8](repeating: 1, count: 32))
+    let value = [UInt8](repeating: 2, count: PairingSession.nonceByteCount)
+    var session = PairingSession(
+        role: first & 1 == 0 ? .initiator : .responder, ownID: id, ownName: "a", peerID: id, exporter: value,
+        nonce: value)
+    let half = Int(first >> 1) % bytes.count
+    session.receive(UnsafeRawBufferPointer(rebasing: bytes[1..<max(1, half)]))
+    session.accept()
+    session.receive(UnsafeRawBufferPointer(rebasing: bytes[max(1, half)...]))
+    switch session.state {
+    case .agreed, .stored, .paired, .waitingForPeer: preconditionFailure("paired without a person")
+    default: break
+    }
+    precondition(session.takeOutput().count < 4096)
+}

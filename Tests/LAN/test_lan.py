@@ -7,6 +7,7 @@ import unittest
 
 from kithtest import LONG, Node, await_converged, converged, wait_for, winner
 from lan import LAN_SH, LanTestCase, pid_of_lan_processes
+from terminal import Terminal
 
 import generate
 
@@ -50,6 +51,26 @@ class OnLan(LanTestCase):
         c.load("clinic", list(generate.documents(1000, 2)))
         digest = await_converged(nodes, "clinic")
         self.assertEqual(digest["documents"], 1001)
+
+    def test_pair_by_name(self):
+        """two people pair two machines that discovery has found, by name, and a document follows"""
+        self.make_lan(2)
+        a, b = nodes = [self.node_on(i) for i in (1, 2)]
+        for node in nodes:
+            node.create("clinic")
+        self.await_nearby(a, b.name)
+        self.await_nearby(b, a.name)
+        rev = a.put("clinic", "patient:1", {"name": "Zoë"})
+        asking, accepting = [Terminal(node.argv(*words), node.environment()) for node, words in (
+            (a, ("pair", b.name)), (b, ("pair", "accept", a.name)))]
+        self.addCleanup(asking.close)
+        self.addCleanup(accepting.close)
+        for terminal in (asking, accepting):
+            terminal.until("Do both screens show this?", "[y/N]")
+            terminal.type("y\n")
+        self.assertEqual((asking.end(), accepting.end()), (0, 0))
+        wait_for(f"the document on {b.name}", lambda: b.has("clinic", "patient:1", rev))
+        self.await_all_in_sync(nodes)
 
     def test_published(self):
         """a node is published as _kith._tcp with its short ID, and unpublished when it ends"""
