@@ -60,6 +60,8 @@ let package = Package(
             name: "KithSimulation",
             dependencies: ["KithDocuments", "KithStore", "KithWire", "KithReplication"],
             path: "Tests/KithSimulation", exclude: ["DESIGN.md"]),
+        // Plays seeds of it, as many as wanted; Tests/simulate starts several of these.
+        .executableTarget(name: "KithSimulate", dependencies: ["KithSimulation"], path: "Tests/KithSimulate"),
         .testTarget(name: "KithDocumentsTests", dependencies: ["KithDocuments"]),
         // Writes to a database and looks whether all is there; a process of its own, since the tests kill it.
         .executableTarget(

@@ -81,7 +81,7 @@ public struct SimulationConfiguration: Sendable {
         let choice = random.chance(0.06) ? large : small
         configuration.topology = choice[random.int(0..<choice.count)]
         configuration.documentCount = random.int(1..<25)
-        configuration.writeCount = random.int(5..<90)
+        configuration.writeCount = random.int(5..<40)
         configuration.busySeconds = random.seconds(0.5...30)
         configuration.partitionCount = random.int(0..<4)
         configuration.stallCount = random.chance(0.4) ? random.int(1..<5) : 0
@@ -105,8 +105,10 @@ public struct SimulationConfiguration: Sendable {
         if random.chance(0.4) {
             configuration.revisionsLimits = (0..<5).map { _ in [1, 1, 3, 3, 20, 1_000][random.int(0..<6)] }
             configuration.documentCount = random.int(1..<5)
-            configuration.writeCount = random.int(40..<200)
+            configuration.writeCount = random.int(20..<70)
         }
+        // Many short runs find more than few long ones; but some must be long.
+        if random.chance(0.04) { configuration.writeCount *= 4 }
         if random.chance(0.3) { configuration.limits = (0..<3).map { _ in smallLimits(&random) } }
         return configuration
     }

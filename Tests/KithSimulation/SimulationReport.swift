@@ -29,6 +29,6 @@ public struct SimulationReport: Sendable {
 
     /// One line to print when something was wrong, with the command that plays it again.
     public var summary: String {
-        "seed \(seed): \(failures.joined(separator: "; ")). Play it again: KITH_SIM_SEED=\(seed) Tests/run --filter Simulation"
+        "seed \(seed): \(failures.joined(separator: "; ")). Play it again: Tests/simulate --seed \(seed)"
     }
 }
