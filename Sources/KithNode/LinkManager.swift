@@ -106,9 +106,9 @@ final class LinkManager {
     }
 
     /// The database has changed: its links look, and what waits for absent peers is counted anew.
-    func databaseChanged(_ database: OpenDatabase) {
+    func databaseChanged(_ database: OpenDatabase, _ lastSequences: [CollectionName: UInt64]) {
         for slot in slots.values where slot.key.database == database.name {
-            for link in slot.links { link.databaseChanged(lastSequence: database.lastSequence) }
+            for link in slot.links { link.databaseChanged(lastSequences) }
             if !slot.isLinked { count(slot) }
         }
         onChange?()
@@ -271,7 +271,7 @@ final class LinkManager {
         if link.status.state == .idle { slot.lastInSyncSeconds = link.lastHeardWallSeconds }
         if slot.link === link { slot.link = nil } else { slot.clients.removeAll { $0 === link } }
         // What the last link knew is newer than what was saved, also when it is less: the peer may have begun anew.
-        if let known = link.status.sentThrough { slot.sentThrough = known }
+        slot.sentThrough.merge(link.status.sentThrough) { $1 }
         slot.sinceSeconds = WallClock.seconds
         slot.wasInSync = false
         // A client that has what it wanted says goodbye, and that is all.
@@ -289,20 +289,27 @@ final class LinkManager {
         guard !slot.isCounting, let database = registry.find(slot.key.database) else { return }
         slot.isCounting = true
         let name = PeerLink.progressName(slot.key.peer)
-        let sequence = database.lastSequence
+        let sequences = database.lastSequences
         let acknowledged = slot.sentThrough
         Task { @LoopActor in
-            let answer = try? await database.read { snapshot -> (PeerProgress?, Int) in
-                let progress = try snapshot.localDocument(name).flatMap(PeerProgress.init(parsing:))
-                return (progress, try snapshot.pendingCount(since: acknowledged ?? progress?.sentThrough ?? 0))
+            let answer = try? await database.read { snapshot -> (inSync: Int64?, waiting: Int) in
+                var (inSync, waiting): (Int64?, Int) = (nil, 0)
+                for collection in try snapshot.collections() {
+                    let snapshot = try snapshot.collection(collection)
+                    let progress = try snapshot.localDocument(name).flatMap(PeerProgress.init(parsing:))
+                    let through = acknowledged[collection] ?? progress?.sentThrough ?? 0
+                    waiting += try snapshot.pendingCount(since: through)
+                    inSync = max(inSync ?? .min, progress?.lastInSyncWallSeconds ?? .min)
+                }
+                return (inSync == .min ? nil : inSync, waiting)
             }
             slot.isCounting = false
-            guard let (progress, waiting) = answer else { return }
-            slot.waiting = waiting
-            if slot.lastInSyncSeconds == nil { slot.lastInSyncSeconds = progress?.lastInSyncWallSeconds }
+            guard let answer else { return }
+            slot.waiting = answer.waiting
+            if slot.lastInSyncSeconds == nil { slot.lastInSyncSeconds = answer.inSync }
             onChange?()
             // More came while it was counted.
-            if database.lastSequence != sequence, !slot.isLinked { count(slot) }
+            if database.lastSequences != sequences, !slot.isLinked { count(slot) }
         }
     }
 

@@ -22,8 +22,8 @@ final class LinkSlot {
     var lastErrorCode: ErrorCode?
     var lastErrorSeconds: Int64?
     var lastInSyncSeconds: Int64?
-    /// Every change up to this sequence is at the peer, as the last link knew; `nil` when there was none since the start.
-    var sentThrough: UInt64?
+    /// For each collection the sequence up to which every change is at the peer, as the last link knew.
+    var sentThrough: [CollectionName: UInt64] = [:]
     /// Whether the peer has answered that it has no database of this name.
     var isAbsentThere = false
     /// What waits for the peer while there is no link.

@@ -100,7 +100,7 @@ public final class Node {
         }
         registry.onOpen = { [weak self] database in
             guard let self else { return }
-            database.onChange = { [weak self] in self?.links.databaseChanged($0) }
+            database.onChange = { [weak self] in self?.links.databaseChanged($0, $1) }
             links.refresh()
         }
         registry.onRemove = { [weak self] database in self?.links.remove(database: database.name) }

@@ -9,8 +9,10 @@ final class OpenDatabase {
     let name: DatabaseName
     let database: Database
     let executor: StoreExecutor
-    /// The last sequence, as the store last told.
-    private(set) var lastSequence: UInt64
+    /// The last sequences of all collections, as the store last told.
+    private(set) var lastSequences: [CollectionName: UInt64]
+    /// The last sequence of the collection `_default`.
+    var lastSequence: UInt64 { lastSequences[.default] ?? 0 }
     private var observation: ObservationToken?
     /// Wakes whoever follows the changes.
     let changed = ChangeSignal()
@@ -20,27 +22,29 @@ final class OpenDatabase {
     /// Resolves conflicts by itself, as the database is set or an app says.
     let resolver: ConflictResolver
     private let resolving: Task<Void, Never>
-    /// Called when the database has changed.
-    var onChange: (@LoopActor (OpenDatabase) -> Void)?
+    /// Called when the database has changed, with the last sequences of the collections that have.
+    var onChange: (@LoopActor (OpenDatabase, [CollectionName: UInt64]) -> Void)?
 
     init(name: DatabaseName, database: Database) throws {
         self.name = name
         self.database = database
         executor = StoreExecutor(database: database)
-        lastSequence = try database.read { try $0.lastSequence }
+        lastSequences = try database.read { [.default: try $0.lastSequence] }
         let resolver = ConflictResolver(database: database)
         self.resolver = resolver
         resolving = Task.detached { await resolver.run() }
-        observation = database.observe { [weak self] sequence in
-            EventLoop.shared.post { self?.noteChange(sequence) }
+        observation = database.observeCollections { [weak self] sequences in
+            EventLoop.shared.post { self?.noteChange(sequences) }
         }
     }
 
-    private func noteChange(_ sequence: UInt64) {
-        guard sequence > lastSequence else { return }
-        lastSequence = sequence
+    private func noteChange(_ sequences: [CollectionName: UInt64]) {
+        // Commits are told in their order; what was read before is not told again.
+        let new = sequences.filter { $0.value > lastSequences[$0.key] ?? 0 }
+        guard !new.isEmpty else { return }
+        lastSequences.merge(new) { $1 }
         changed.signal()
-        onChange?(self)
+        onChange?(self, new)
     }
 
     func close() async {

@@ -87,9 +87,9 @@ final class PeerLink {
         watch()
     }
 
-    func databaseChanged(lastSequence: UInt64) {
+    func databaseChanged(_ lastSequences: [CollectionName: UInt64]) {
         guard !isEnded else { return }
-        session.databaseChanged(lastSequence: lastSequence, now: Self.now)
+        session.databaseChanged(lastSequences, now: Self.now)
         pump()
     }
 
@@ -187,7 +187,7 @@ final class PeerLink {
         }
         // After the frames, since taking one can ask for the next piece of a blob.
         for pending in session.takeStoreRequests() {
-            database.executor.perform(pending.request) { [weak self] result in
+            database.executor.perform(pending.request, in: pending.collection) { [weak self] result in
                 EventLoop.shared.post { self?.complete(pending.token, result) }
             }
         }

@@ -7,8 +7,10 @@ import KithWire
 ///
 /// Bytes are acknowledged to the peer when the store has taken them, so that a blob of any length takes a window of memory.
 final class BlobReceiver {
-    private unowned let session: ReplicationSession
+    private unowned let replicator: CollectionReplicator
+    private var session: ReplicationSession { replicator.session }
     private let limits: ReplicationLimits
+    private let windows: SharedWindows
     /// Gets a revision whose blobs are all stored.
     private let ready: (ReceivedRevision) -> Void
     /// Gets a revision that cannot be stored, with what to tell the peer.
@@ -18,8 +20,6 @@ final class BlobReceiver {
 
     private var held: [Int: Held] = [:]
     private var nextNumber = 0
-    /// Bytes of revisions that are held back.
-    private(set) var heldBytes = 0
     /// Revisions whose blobs have to be looked up.
     private var unchecked: [Int] = []
     private var isChecking = false
@@ -31,7 +31,6 @@ final class BlobReceiver {
     private var fetching: Set<BlobKey> = []
     private var queue: [BlobKey] = []
     private var queueHead = 0
-    private var openCount = 0
     /// How often a blob ended early.
     private var earlyEnds: [BlobKey: Int] = [:]
 
@@ -42,11 +41,12 @@ final class BlobReceiver {
     }
 
     init(
-        session: ReplicationSession, ready: @escaping (ReceivedRevision) -> Void,
+        replicator: CollectionReplicator, ready: @escaping (ReceivedRevision) -> Void,
         refuse: @escaping (ReceivedRevision, KithError) -> Void, gone: @escaping (ReceivedRevision) -> Void
     ) {
-        self.session = session
-        self.limits = session.configuration.limits
+        self.replicator = replicator
+        self.limits = replicator.configuration.limits
+        self.windows = replicator.windows
         self.ready = ready
         self.refuse = refuse
         self.gone = gone
@@ -64,7 +64,8 @@ final class BlobReceiver {
         var item = item
         item.blobAttempts += 1
         held[number] = Held(item: item, missing: [])
-        heldBytes += item.size
+        windows.heldRevisions += 1
+        windows.heldBytes += item.size
         unchecked.append(number)
         check()
     }
@@ -82,7 +83,7 @@ final class BlobReceiver {
         unchecked.removeFirst(numbers.count)
         isChecking = true
         let asked = digests.sorted()
-        session.perform(.hasBlobs(asked)) { [unowned self] result in
+        replicator.perform(.hasBlobs(asked)) { [unowned self] result in
             isChecking = false
             guard case .blobLengths(let lengths) = result else { return session.storeFailed(result) }
             var stored: [AttachmentDigest: UInt64] = [:]
@@ -120,7 +121,7 @@ final class BlobReceiver {
         while let key = held[number]?.missing.last {
             guard wanted[key] == nil else {
                 if fetching.insert(key).inserted { queue.append(key) }
-                return fetchNext()
+                return fetchInTurn()
             }
             held[number]?.missing.removeLast()
         }
@@ -130,7 +131,8 @@ final class BlobReceiver {
     /// Hands a revision on. Others that wait for the same blobs are not touched.
     private func finish(_ number: Int, _ then: (ReceivedRevision) -> Void) {
         guard let entry = held.removeValue(forKey: number) else { return }
-        heldBytes -= entry.item.size
+        windows.heldRevisions -= 1
+        windows.heldBytes -= entry.item.size
         for key in entry.missing {
             guard wanted[key]?.remove(number) != nil, wanted[key]?.isEmpty == true else { continue }
             wanted[key] = nil
@@ -140,8 +142,13 @@ final class BlobReceiver {
 
     // MARK: Fetching
 
-    private func fetchNext() {
-        while openCount < limits.fetchesMax, queueHead < queue.count {
+    private func fetchInTurn() {
+        if session.replicators.count == 1 { fetchNext() }
+    }
+
+    /// Begins what there is room for.
+    func fetchNext() {
+        while windows.openFetches < limits.fetchesMax, queueHead < queue.count {
             let key = queue[queueHead]
             queueHead += 1
             if queueHead == queue.count || queueHead > 1_024 {
@@ -153,7 +160,7 @@ final class BlobReceiver {
                 fetching.remove(key)
                 continue
             }
-            openCount += 1
+            windows.openFetches += 1
             begin(BlobFetch(key), id)
         }
     }
@@ -161,8 +168,8 @@ final class BlobReceiver {
     private func begin(_ fetch: BlobFetch, _ id: DocumentID) {
         let (digest, length) = (fetch.key.digest, fetch.key.length)
         // Only Kith nodes begin in the middle.
-        let resumes = session.configuration.peerIsKith
-        session.perform(.beginBlob(digest, length: length, resumes: resumes)) { [unowned self] result in
+        let resumes = replicator.configuration.peerIsKith
+        replicator.perform(.beginBlob(digest, length: length, resumes: resumes)) { [unowned self] result in
             guard case .blobBegun(let blob, let offset) = result else { return session.storeFailed(result) }
             fetch.blob = blob
             fetch.offset = offset
@@ -171,7 +178,7 @@ final class BlobReceiver {
                 "Profile": "getAttachment", "digest": digest.description, "docID": id.text,
             ]
             if offset > 0 { properties.append(BlobSender.offsetProperty, String(offset)) }
-            fetch.tag = session.send(
+            fetch.tag = replicator.send(
                 BLIPOutgoing(properties: properties),
                 part: { [unowned self] bytes in receive(bytes, fetch) },
                 then: { [unowned self] reply in receiveEnd(reply, fetch) })
@@ -195,7 +202,7 @@ final class BlobReceiver {
         let bytes = fetch.pending
         fetch.pending = []
         fetch.isAppending = true
-        session.perform(.appendBlob(blob, bytes)) { [unowned self] result in
+        replicator.perform(.appendBlob(blob, bytes)) { [unowned self] result in
             fetch.isAppending = false
             session.consume(bytes.count, ofResponseTo: fetch.tag)
             guard case .written = result else {
@@ -231,7 +238,7 @@ final class BlobReceiver {
         guard fetch.isEnded else { return }
         guard fetch.receivedBytes == fetch.key.length else { return endedEarly(fetch) }
         fetch.isAppending = true
-        session.perform(.finishBlob(blob)) { [unowned self] result in
+        replicator.perform(.finishBlob(blob)) { [unowned self] result in
             fetch.isAppending = false
             guard case .written = result else {
                 storeRefused(fetch, result)
@@ -292,7 +299,7 @@ final class BlobReceiver {
 
     /// The answer has come to its end, so there is room for another.
     private func close(_ fetch: BlobFetch) {
-        openCount -= 1
+        windows.openFetches -= 1
         if wanted[fetch.key] != nil {
             // It ended early, or began in the middle and failed; or somebody has come since who wants it.
             queue.append(fetch.key)
@@ -300,7 +307,7 @@ final class BlobReceiver {
             fetching.remove(fetch.key)
             earlyEnds[fetch.key] = nil
         }
-        fetchNext()
+        fetchInTurn()
     }
 
     private static func wrongLength(_ key: BlobKey, _ length: UInt64) -> KithError {

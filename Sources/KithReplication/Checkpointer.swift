@@ -19,6 +19,10 @@ final class Checkpointer {
 
         init?(parsing body: [UInt8]) {
             guard let value = try? JSONValue(parsing: body), value.objectValue != nil else { return nil }
+            self.init(value)
+        }
+
+        init(_ value: JSONValue) {
             local = value["local"]?.int64Value.map { UInt64(clamping: $0) } ?? 0
             if let remote = value["remote"], remote != .null { self.remote = remote.canonicalBytes() }
         }
@@ -50,7 +54,8 @@ final class Checkpointer {
         }
     }
 
-    private unowned let session: ReplicationSession
+    private unowned let replicator: CollectionReplicator
+    private var session: ReplicationSession { replicator.session }
     private var saved = Position()
     /// The peer's copy has this revision; empty when it has none.
     private var revision = ""
@@ -65,13 +70,16 @@ final class Checkpointer {
     /// How long after becoming idle the checkpoint is saved; a burst of single changes shares one.
     private static let idleDelaySeconds = 0.5
 
-    init(session: ReplicationSession) { self.session = session }
+    init(replicator: CollectionReplicator) { self.replicator = replicator }
 
-    private var ownName: String { "own/" + session.configuration.checkpointName }
+    /// The local document that keeps the copy here.
+    static func ownName(_ configuration: ReplicationConfiguration) -> String { "own/" + configuration.checkpointName }
+
+    private var ownName: String { Self.ownName(replicator.configuration) }
 
     /// Reads both copies and hands over what they agree on.
     func load(then start: @escaping (Position) -> Void) {
-        session.perform(.readLocal(name: ownName)) { [unowned self] result in
+        replicator.perform(.readLocal(name: ownName)) { [unowned self] result in
             guard case .local(let bytes) = result else { return session.storeFailed(result) }
             let own = bytes.flatMap(Position.init(parsing:))
             fetch { [unowned self] peers in
@@ -82,9 +90,19 @@ final class Checkpointer {
         }
     }
 
+    /// Takes both copies as they came with `getCollections`, and gives what they agree on.
+    func take(own: [UInt8]?, peers: JSONValue) -> Position {
+        isLoaded = true
+        // Sync Gateway leaves the revision in the body.
+        let revision = peers["rev"]?.stringValue ?? peers["_rev"]?.stringValue
+        self.revision = revision ?? ""
+        if let own = own.flatMap(Position.init(parsing:)), revision != nil { saved = own.common(with: Position(peers)) }
+        return saved
+    }
+
     private func fetch(then use: @escaping (Position?) -> Void) {
-        session.send(
-            Self.message("getCheckpoint", session, [])
+        replicator.send(
+            message("getCheckpoint", [])
         ) { [unowned self] reply in
             if let error = reply.error {
                 guard error.code == 404 else {
@@ -104,32 +122,32 @@ final class Checkpointer {
     /// When a save is due, in monotonic seconds.
     var deadlineSeconds: Double? {
         guard let since = dirtySinceSeconds, !isSaving else { return nil }
-        return since + (isSessionIdle ? Self.idleDelaySeconds : session.configuration.limits.checkpointDelaySeconds)
+        return since + (isSessionIdle ? Self.idleDelaySeconds : replicator.configuration.limits.checkpointDelaySeconds)
     }
 
     private var position: Position {
         var position = saved
-        if let pusher = session.pusher { position.local = pusher.sentThrough }
-        if let puller = session.puller { position.remote = puller.completed }
+        if let pusher = replicator.pusher { position.local = pusher.sentThrough }
+        if let puller = replicator.puller { position.remote = puller.completed }
         return position
     }
 
-    /// Looks whether there is something to save; called after each input of the session.
+    /// Looks whether there is something to save; called after each input of the replicator.
     func note(isIdle: Bool) {
         guard isLoaded else { return }
         isSessionIdle = isIdle
-        if dirtySinceSeconds == nil, position != saved { dirtySinceSeconds = session.now.monotonicSeconds }
+        if dirtySinceSeconds == nil, position != saved { dirtySinceSeconds = replicator.now.monotonicSeconds }
     }
 
     func saveIfDue(isIdle: Bool) {
         isSessionIdle = isIdle
-        guard let deadline = deadlineSeconds, session.now.monotonicSeconds >= deadline else { return }
+        guard let deadline = deadlineSeconds, replicator.now.monotonicSeconds >= deadline else { return }
         save(position)
     }
 
     private func save(_ position: Position) {
         isSaving = true
-        session.send(Self.message("setCheckpoint", session, position.body, revision: revision)) {
+        replicator.send(message("setCheckpoint", position.body, revision: revision)) {
             [unowned self] reply in
             if let error = reply.error {
                 guard error.code == 409 || error.code == 404, retriesLeft > 0 else {
@@ -144,10 +162,10 @@ final class Checkpointer {
             retriesLeft = Self.retriesMax
             revision = reply.properties["rev"] ?? ""
             // The copy here is written last: it never claims more than the peer's.
-            session.perform(
+            replicator.perform(
                 .writeLocal([
                     LocalDocument(name: ownName, body: position.body),
-                    Self.progress(sentThrough: position.local, session: session),
+                    Self.progress(sentThrough: position.local, replicator: replicator),
                 ])
             ) { [unowned self] result in
                 guard case .written = result else { return session.storeFailed(result) }
@@ -159,15 +177,16 @@ final class Checkpointer {
     }
 
     /// The local document that says how much the peer has, for status while it is away.
-    static func progress(sentThrough: UInt64, session: ReplicationSession) -> LocalDocument {
-        PeerProgress(sentThrough: sentThrough, lastInSyncWallSeconds: session.isIdle ? session.now.wallSeconds : nil)
-            .document(name: session.configuration.progressName)
+    static func progress(sentThrough: UInt64, replicator: CollectionReplicator) -> LocalDocument {
+        PeerProgress(
+            sentThrough: sentThrough,
+            lastInSyncWallSeconds: replicator.session.isIdle ? replicator.now.wallSeconds : nil
+        )
+        .document(name: replicator.configuration.progressName)
     }
 
-    private static func message(
-        _ profile: String, _ session: ReplicationSession, _ body: [UInt8], revision: String? = nil
-    ) -> BLIPOutgoing {
-        var properties: BLIPProperties = ["Profile": profile, "client": session.configuration.checkpointName]
+    private func message(_ profile: String, _ body: [UInt8], revision: String? = nil) -> BLIPOutgoing {
+        var properties: BLIPProperties = ["Profile": profile, "client": replicator.configuration.checkpointName]
         if let revision { properties.append("rev", revision) }
         return BLIPOutgoing(properties: properties, body: body, isUrgent: false, isNoReply: false, isCompressed: false)
     }

@@ -8,27 +8,26 @@ import KithWire
 /// Its answers are its back-pressure: while too much is on its way or waits for the disk, an announced list is not
 /// answered, so the peer sends no more.
 final class Puller {
-    private unowned let session: ReplicationSession
+    private unowned let replicator: CollectionReplicator
+    private var session: ReplicationSession { replicator.session }
     private let limits: ReplicationLimits
+    private let windows: SharedWindows
     private var tracker: SequenceTracker<[UInt8]>
     private var lists: [List] = []
-    private var isLookingUp = false
     private var awaited: [RevisionName: [Int]] = [:]
     private var incoming: [ReceivedRevision] = []
-    private var incomingBytes = 0
     private var isInserting = false
-    private var insertingBytes = 0
     /// Revisions that wait for the bytes of their attachments.
     private lazy var blobs = BlobReceiver(
-        session: session, ready: { [unowned self] item in take(item) },
+        replicator: replicator, ready: { [unowned self] item in take(item) },
         refuse: { [unowned self] item, error in
             refuse(item, error)
-            work()
+            replicator.goOn()
         },
         gone: { [unowned self] item in
             session.replyError(domain: "HTTP", code: 410, "its attachments are gone", to: item.message)
             finish(item.tickets)
-            work()
+            replicator.goOn()
         })
     /// What the peer said it has behind its last list; `nil` from a peer that does not say.
     private var remaining: Int?
@@ -41,6 +40,7 @@ final class Puller {
         var message: BLIPMessage
         /// Documents in it: one may have an entry for each leaf.
         var count: Int
+        var byteCount = 0
 
         enum Content {
             case changes([ChangesList.Entry])
@@ -59,9 +59,10 @@ final class Puller {
         }
     }
 
-    init(session: ReplicationSession, completed: [UInt8]?) {
-        self.session = session
-        self.limits = session.configuration.limits
+    init(replicator: CollectionReplicator, completed: [UInt8]?) {
+        self.replicator = replicator
+        self.limits = replicator.configuration.limits
+        self.windows = replicator.windows
         self.tracker = SequenceTracker(completed: completed)
     }
 
@@ -78,12 +79,9 @@ final class Puller {
 
     /// Whether everything that the peer has is stored. A client that only pulls never says that it has nothing.
     var isIdle: Bool {
-        (isCaughtUp || session.isServingClient) && unfinished == 0 && incoming.isEmpty && !isInserting
+        (isCaughtUp || replicator.isServingClient) && unfinished == 0 && incoming.isEmpty && !isInserting
             && blobs.count == 0
     }
-
-    /// Whether more waits for the disk than the window allows: the shell should stop reading from the peer.
-    var isCongested: Bool { incomingBytes + insertingBytes > limits.receivedBytesMax }
 
     // MARK: Announcements
 
@@ -124,40 +122,49 @@ final class Puller {
             return session.end(
                 closeCode: 1002, "the peer sent \(limits.receivedListsMax) lists without waiting for an answer")
         }
+        windows.listBytes += message.body.count
+        guard windows.listBytes <= limits.receivedListsMax * limits.receivedListBytesMax else {
+            return session.end(closeCode: 1008, "the peer sends lists of changes and does not wait for answers")
+        }
+        list.byteCount = message.body.count
         if let text = message.properties[ReplicationSession.remainingProperty], let count = Int(text), count >= 0 {
             remaining = count
             isCaughtUp = count == 0
         }
         list.message.body = []
         lists.append(list)
-        work()
+        replicator.goOn()
     }
 
     /// Answers the next list when the windows allow.
     func work() {
-        guard !isLookingUp, let list = lists.first, awaited.count + blobs.count < limits.awaitedRevisionsMax,
-            blobs.heldBytes <= limits.receivedBytesMax, !isCongested
+        blobs.fetchNext()
+        guard !windows.isLookingUp, let list = lists.first,
+            windows.awaitedRevisions + windows.heldRevisions < limits.awaitedRevisionsMax,
+            windows.heldBytes <= limits.receivedBytesMax, !session.isCongested
         else { return }
-        isLookingUp = true
+        windows.isLookingUp = true
         let request: StoreRequest =
             switch list.content {
             case .changes(let entries): .lookUp(entries.compactMap(\.name))
             case .proposals(let entries): .judge(entries.compactMap(\.proposal))
             }
-        session.perform(request) { [unowned self] result in
-            isLookingUp = false
+        replicator.perform(request) { [unowned self] result in
+            windows.isLookingUp = false
             switch (list.content, result) {
             case (.changes(let entries), .lookups(let lookups)):
-                lists.removeFirst()
+                removeFirstList()
                 answer(entries, lookups, to: list.message)
             case (.proposals(let entries), .judgements(let judgements)):
-                lists.removeFirst()
+                removeFirstList()
                 answer(entries, judgements, to: list.message)
             default: return session.storeFailed(result)
             }
-            work()
+            replicator.goOn()
         }
     }
+
+    private func removeFirstList() { windows.listBytes -= lists.removeFirst().byteCount }
 
     /// What is wanted is not awaited: a client that changes its mind does not always say so.
     private func answer(_ entries: [ProposalsList.Entry], _ judgements: [ProposalAnswer], to message: BLIPMessage) {
@@ -210,7 +217,7 @@ final class Puller {
         }
         func wait(for name: RevisionName, _ ticket: Int) {
             tracker.open(ticket)
-            awaited[name, default: []].append(ticket)
+            expect(name, ticket)
         }
         /// Tells a Kith node what may be wrong with its leaves, or with those here; a `norev` finishes it.
         func tell(_ name: RevisionName, _ ticket: Int, _ revisions: [RevisionID]) {
@@ -224,9 +231,9 @@ final class Puller {
                 continue
             }
             switch lookup {
-            case .superseded(let leaf) where session.configuration.peerIsKith:
+            case .superseded(let leaf) where replicator.configuration.peerIsKith:
                 tell(name, ticket, [leaf, name.revision])
-            case .branch(let leaves) where session.configuration.peerIsKith:
+            case .branch(let leaves) where replicator.configuration.peerIsKith:
                 let others = leaves.filter { !announced.contains(RevisionName(id: name.id, revision: $0)) }
                 if others.isEmpty { fallthrough }
                 tell(name, ticket, [name.revision] + others.prefix(limits.historyMax))
@@ -258,22 +265,22 @@ final class Puller {
             return refuseRevision(message, error)
         }
         let name = RevisionName(id: incoming.id, revision: incoming.revision)
-        let tickets = awaited.removeValue(forKey: name) ?? []
+        let tickets = takeAwaited(name)
         let size = incoming.body.count + message.properties.byteCount + limits.receivedRevisionOverheadBytes
         var message = message
         message.body = []
         let item = ReceivedRevision(revision: incoming, message: message, tickets: tickets, size: size)
         guard !incoming.attachments.isEmpty else { return take(item) }
         // What an honest peer sends before it waits for answers is far below both.
-        guard blobs.heldBytes + size <= limits.heldRevisionBytesMax,
-            blobs.count < limits.awaitedRevisionsMax + limits.receivedChangesPerListMax
+        guard windows.heldBytes + size <= limits.heldRevisionBytesMax,
+            windows.heldRevisions < limits.awaitedRevisionsMax + limits.receivedChangesPerListMax
         else { return session.end(closeCode: 1008, "the peer sends documents and does not wait for answers") }
         blobs.hold(item)
     }
 
     /// Takes a revision that can be stored.
     private func take(_ item: ReceivedRevision) {
-        incomingBytes += item.size
+        windows.receivedBytes += item.size
         incoming.append(item)
         insert()
     }
@@ -284,16 +291,16 @@ final class Puller {
             id: message.properties["id"] ?? "", revision: message.properties["rev"] ?? "", by: .here,
             code: error.code.httpStatus, reason: error.message)
         session.replyError(error, to: message)
-        if let name = RevisionMessage.name(message) { finish(awaited.removeValue(forKey: name) ?? []) }
+        if let name = RevisionMessage.name(message) { finish(takeAwaited(name)) }
     }
 
     func receiveNoRevision(_ message: BLIPMessage) {
         guard let name = RevisionMessage.name(message) else { return }
-        let tickets = awaited.removeValue(forKey: name) ?? []
-        let proofs = session.configuration.peerIsKith ? RevisionMessage.supersessions(message, of: name.id) : []
-        session.supersede(proofs) { [unowned self] in
+        let tickets = takeAwaited(name)
+        let proofs = replicator.configuration.peerIsKith ? RevisionMessage.supersessions(message, of: name.id) : []
+        replicator.supersede(proofs) { [unowned self] in
             finish(tickets)
-            work()
+            replicator.goOn()
         }
     }
 
@@ -310,18 +317,16 @@ final class Puller {
         }
         let batch = Array(incoming[..<count])
         incoming.removeFirst(count)
-        incomingBytes -= bytes
-        insertingBytes = bytes
-        session.perform(.insert(batch.map(\.revision))) { [unowned self] result in
+        replicator.perform(.insert(batch.map(\.revision))) { [unowned self] result in
             isInserting = false
-            insertingBytes = 0
+            windows.receivedBytes -= bytes
             guard case .inserted(let outcomes) = result else {
                 // No answer: what the peer has sent stays unacknowledged, and the end of the link says why.
                 return session.storeFailed(result)
             }
             for (item, outcome) in zip(batch, outcomes) { stored(item, outcome) }
             insert()
-            work()
+            replicator.goOn()
         }
     }
 
@@ -330,7 +335,7 @@ final class Puller {
         case .success(let insertion):
             if case .inserted(let sequence) = insertion.outcome {
                 session.status.revisionsReceived += 1
-                session.pusher?.noteEcho(item.name, sequence, after: insertion.previousSequence)
+                replicator.pusher?.noteEcho(item.name, sequence, after: insertion.previousSequence)
             }
             session.reply(to: item.message)
             finish(item.tickets)
@@ -349,6 +354,17 @@ final class Puller {
         session.refused(item.name, by: .here, code: error.code.httpStatus, reason: error.message)
         session.replyError(error, to: item.message)
         finish(item.tickets)
+    }
+
+    private func expect(_ name: RevisionName, _ ticket: Int) {
+        if awaited[name] == nil { windows.awaitedRevisions += 1 }
+        awaited[name, default: []].append(ticket)
+    }
+
+    private func takeAwaited(_ name: RevisionName) -> [Int] {
+        guard let tickets = awaited.removeValue(forKey: name) else { return [] }
+        windows.awaitedRevisions -= 1
+        return tickets
     }
 
     private func finish(_ tickets: [Int]) {

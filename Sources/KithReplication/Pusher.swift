@@ -5,20 +5,19 @@ import KithWire
 /// Sends this node's changes to the peer: announces them in order, sends the revisions that the peer asks for, and knows
 /// up to which sequence everything is durable there.
 ///
-/// The same machine serves a peer's `subChanges` and pushes for an active session.
+/// The same machine serves a peer's `subChanges` and pushes for an active replicator.
 final class Pusher {
-    private unowned let session: ReplicationSession
+    private unowned let replicator: CollectionReplicator
+    private var session: ReplicationSession { replicator.session }
     private let limits: ReplicationLimits
+    private let windows: SharedWindows
     /// Sequences up to here were read from the store.
     private var cursor: UInt64
     /// The last sequence of the database, as last heard.
     private var lastSequence: UInt64
     private var tracker: SequenceTracker<UInt64>
     private var isReadingChanges = false
-    private var isReadingRevisions = false
     private var unansweredLists = 0
-    private var unansweredRevisions = 0
-    private var unansweredBytes = 0
     private var queue: [Outgoing] = []
     private var queueHead = 0
     /// Changed documents after the cursor, counted by the store and kept up between counts.
@@ -44,10 +43,11 @@ final class Pusher {
         var replacesGone: Bool
     }
 
-    init(session: ReplicationSession, _ subscription: Subscription, lastSequence: UInt64) {
+    init(replicator: CollectionReplicator, _ subscription: Subscription, lastSequence: UInt64) {
         let since = subscription.since
-        self.session = session
-        self.limits = session.configuration.limits
+        self.replicator = replicator
+        self.limits = replicator.configuration.limits
+        self.windows = replicator.windows
         self.subscription = subscription
         self.cursor = since
         self.lastSequence = max(lastSequence, since)
@@ -78,19 +78,21 @@ final class Pusher {
         // What is asked for once ends where it was when it was asked for, however busy the database is.
         guard subscription.isContinuous, lastSequence > self.lastSequence else { return }
         self.lastSequence = lastSequence
-        work()
+        replicator.goOn()
     }
 
     /// Notes a revision that just came from this peer, so that its own change is not announced back. A later change of
     /// the document is announced with all leaves, since it can be that another one is none any more; and so is one whose
     /// state before had not been announced yet, which nobody would be told of otherwise.
     func noteEcho(_ name: RevisionName, _ sequence: UInt64, after previous: UInt64) {
-        if echoes.count < limits.echoesMax { echoes[name] = (sequence, previous) }
+        guard windows.echoes < limits.echoesMax else { return }
+        if echoes.updateValue((sequence, previous), forKey: name) == nil { windows.echoes += 1 }
     }
 
     /// Whether the peer knows all of a change, since it is what came from the peer. Asked once.
     private func isEcho(_ name: RevisionName, of change: Change) -> Bool {
         guard let echo = echoes.removeValue(forKey: name) else { return false }
+        windows.echoes -= 1
         return echo.sequence == change.sequence && echo.previous <= caughtUpThrough
     }
 
@@ -100,7 +102,7 @@ final class Pusher {
         readChanges()
         if isIdle, !saidCaughtUp {
             saidCaughtUp = true
-            session.send(
+            replicator.send(
                 BLIPOutgoing(
                     properties: ["Profile": "changes"], body: Array("[]".utf8), isUrgent: true, isNoReply: true,
                     isCompressed: false))
@@ -111,20 +113,21 @@ final class Pusher {
 
     private func readChanges() {
         guard !isReadingChanges, cursor < lastSequence,
-            unansweredLists + settling < limits.unansweredListsMax, queued < limits.queuedRevisionsMax
+            unansweredLists + settling == 0 || windows.unansweredLists + settling < limits.unansweredListsMax,
+            queued < limits.queuedRevisionsMax
         else { return }
         isReadingChanges = true
         // How many of certain documents remain is only known at the end.
         let counts =
             subscription.documentIDs == nil
-            && session.now.monotonicSeconds >= countedAtSeconds + limits.recountIntervalSeconds
-        session.perform(.readChanges(since: cursor, limit: batchMax, counts: counts)) { [unowned self] result in
+            && replicator.now.monotonicSeconds >= countedAtSeconds + limits.recountIntervalSeconds
+        replicator.perform(.readChanges(since: cursor, limit: batchMax, counts: counts)) { [unowned self] result in
             isReadingChanges = false
             guard case .changes(let changes, let counted, let last) = result else { return session.storeFailed(result) }
             if subscription.isContinuous { lastSequence = max(lastSequence, last) }
             if let counted {
                 remaining = counted
-                countedAtSeconds = session.now.monotonicSeconds
+                countedAtSeconds = replicator.now.monotonicSeconds
             } else if let old = remaining {
                 remaining = max(0, old - changes.count)
             }
@@ -134,7 +137,7 @@ final class Pusher {
             if cursor >= lastSequence { remaining = 0 }
             announce(changes)
             if isCaughtUp { caughtUpThrough = max(caughtUpThrough, last) }
-            work()
+            replicator.goOn()
         }
     }
 
@@ -157,24 +160,26 @@ final class Pusher {
         ChangesList.finish(&body)
         saidCaughtUp = false
         unansweredLists += 1
+        windows.unansweredLists += 1
         var properties: BLIPProperties = ["Profile": "changes"]
-        if session.configuration.peerIsKith, let remaining {
+        if replicator.configuration.peerIsKith, let remaining {
             properties.append(ReplicationSession.remainingProperty, String(remaining))
         }
         let isCompressed = body.count >= limits.compressedBodyBytesMin
-        session.send(
+        replicator.send(
             BLIPOutgoing(
                 properties: properties, body: body, isUrgent: true, isNoReply: false, isCompressed: isCompressed)
         ) { [unowned self] reply in
             unansweredLists -= 1
+            windows.unansweredLists -= 1
             answered(announced, reply)
-            work()
+            replicator.goOn()
         }
     }
 
     /// All leaves to a Kith node, the winner to others, where the peer wants to hear of the document.
     private func leaves(toAnnounceOf change: Change) -> [Leaf] {
-        if session.configuration.peerIsKith { return change.leaves }
+        if replicator.configuration.peerIsKith { return change.leaves }
         if let documentIDs = subscription.documentIDs, !documentIDs.contains(change.id) { return [] }
         return change.winner.isDeleted && change.sequence <= subscription.skipsDeletionsThrough ? [] : [change.winner]
     }
@@ -205,11 +210,11 @@ final class Pusher {
             case .wanted(let ancestors):
                 let outgoing = Outgoing(
                     name: entry.name, sequence: entry.sequence, ticket: entry.ticket, ancestors: ancestors,
-                    historyMax: max(1, historyMax), replacesGone: replacesGone && !session.configuration.peerIsKith)
+                    historyMax: max(1, historyMax), replacesGone: replacesGone && !replicator.configuration.peerIsKith)
                 // A Kith node names the revision itself when it has it, and something is to be said of the leaves.
-                if session.configuration.peerIsKith, ancestors.first == entry.name.revision {
+                if replicator.configuration.peerIsKith, ancestors.first == entry.name.revision {
                     asked.append((outgoing, Array(ancestors.dropFirst().prefix(limits.historyMax))))
-                } else if session.configuration.peerIsKith, ancestors.count == 2,
+                } else if replicator.configuration.peerIsKith, ancestors.count == 2,
                     ancestors[1] == entry.name.revision
                 {
                     settled.append(outgoing)
@@ -230,10 +235,10 @@ final class Pusher {
     private func learn(_ proofs: [Supersession], _ outgoing: [Outgoing]) {
         guard !outgoing.isEmpty else { return }
         settling += 1
-        session.supersede(proofs) { [unowned self] in
+        replicator.supersede(proofs) { [unowned self] in
             settling -= 1
             for one in outgoing { sendGone(one) }
-            work()
+            replicator.goOn()
         }
     }
 
@@ -242,7 +247,7 @@ final class Pusher {
         guard !asked.isEmpty else { return }
         settling += 1
         let names = asked.flatMap { one in one.leaves.map { RevisionName(id: one.outgoing.name.id, revision: $0) } }
-        session.perform(.lookUp(names)) { [unowned self] result in
+        replicator.perform(.lookUp(names)) { [unowned self] result in
             settling -= 1
             guard case .lookups(let lookups) = result else { return session.storeFailed(result) }
             var rest = lookups[...]
@@ -254,21 +259,22 @@ final class Pusher {
                 rest = rest.dropFirst(leaves.count)
                 sendGone(outgoing, proof: proof)
             }
-            work()
+            replicator.goOn()
         }
     }
 
     // MARK: Sending
 
     private func readRevisions() {
-        guard !isReadingRevisions, queued > 0, unansweredBytes < limits.unansweredRevisionBytesMax,
-            unansweredRevisions < limits.unansweredRevisionsMax
+        guard !windows.isReadingRevisions, queued > 0, windows.unansweredBytes < limits.unansweredRevisionBytesMax,
+            windows.unansweredRevisions < limits.unansweredRevisionsMax
         else { return }
-        isReadingRevisions = true
+        windows.isReadingRevisions = true
         let wanted = Array(queue[queueHead..<min(queue.count, queueHead + limits.revisionsPerReadMax)])
         let requests = wanted.map { (name: $0.name, ancestors: $0.ancestors, replacesGone: $0.replacesGone) }
-        session.perform(.readRevisions(requests, bytesMax: limits.revisionsPerReadBytesMax)) { [unowned self] result in
-            isReadingRevisions = false
+        replicator.perform(.readRevisions(requests, bytesMax: limits.revisionsPerReadBytesMax)) {
+            [unowned self] result in
+            windows.isReadingRevisions = false
             guard case .revisions(let revisions) = result else { return session.storeFailed(result) }
             for (outgoing, revision) in zip(wanted, revisions) {
                 switch revision {
@@ -284,7 +290,7 @@ final class Pusher {
                 queue.removeFirst(queueHead)
                 queueHead = 0
             }
-            work()
+            replicator.goOn()
         }
     }
 
@@ -302,17 +308,17 @@ final class Pusher {
         let body = RevisionMessage.body(of: revision)
         let digests = revision.attachments.digests
         let bytes = body.count
-        unansweredBytes += bytes
-        unansweredRevisions += 1
-        session.blobSender.noteSent(digests)
-        session.send(
+        windows.unansweredBytes += bytes
+        windows.unansweredRevisions += 1
+        replicator.blobSender.noteSent(digests)
+        replicator.send(
             BLIPOutgoing(
                 properties: properties, body: body, isUrgent: false, isNoReply: false,
                 isCompressed: bytes >= limits.compressedBodyBytesMin)
         ) { [unowned self] reply in
-            unansweredBytes -= bytes
-            unansweredRevisions -= 1
-            session.blobSender.noteAnswered(digests)
+            windows.unansweredBytes -= bytes
+            windows.unansweredRevisions -= 1
+            replicator.blobSender.noteAnswered(digests)
             if let error = reply.error {
                 if Self.isTransient(error.code) {
                     return session.end(
@@ -328,7 +334,7 @@ final class Pusher {
                 session.status.revisionsSent += 1
             }
             tracker.close(outgoing.ticket)
-            work()
+            replicator.goOn()
         }
     }
 
@@ -347,7 +353,7 @@ final class Pusher {
             properties.append(
                 RevisionMessage.supersededProperty, proof.map(\.description).joined(separator: ","))
         }
-        session.send(
+        replicator.send(
             BLIPOutgoing(
                 properties: properties, body: [], isUrgent: false, isNoReply: true, isCompressed: false))
         tracker.close(outgoing.ticket)

@@ -1,3 +1,4 @@
+import KithStore
 import KithWire
 
 /// The windows and limits of replication, each with its effect.
@@ -70,6 +71,8 @@ public struct ReplicationLimits: Sendable {
     public var receivedHistoryMax = 2_000
     /// Documents that a peer may restrict its pull to; more is refused.
     public var subscribedDocumentsMax = 10_000
+    /// Collections replicated over one link, as many as a database has at most. All share the windows.
+    public var collectionsMax = StoreLimits.collectionsMax
     /// Size of a checkpoint that a peer may store here.
     public var checkpointBytesMax = 4_096
     /// Length of a checkpoint's name (`client`).

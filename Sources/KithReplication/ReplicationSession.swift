@@ -4,7 +4,7 @@ import KithWire
 
 /// One link's replication of one database with one peer, as a machine without I/O.
 ///
-/// Its shell feeds it WebSocket messages, answers of the store, changes of the database and the time; and takes from it
+/// It speaks BLIP, and has a `CollectionReplicator` for each collection that the two ends have agreed on. Its shell feeds it WebSocket messages, answers of the store, changes of the database and the time; and takes from it
 /// frames to send, requests to the store, and the wish to end. Both roles and both directions are in it: an active session keeps the
 /// checkpoint, pulls by `subChanges` and pushes by `changes`; a passive one answers.
 ///
@@ -21,12 +21,25 @@ public final class ReplicationSession {
     public struct PendingRequest: Sendable {
         /// Handed back to `complete`.
         public let token: UInt64
+        /// The collection that it is about.
+        public let collection: CollectionName
         /// What to do.
         public let request: StoreRequest
     }
 
     /// The property of `changes` in which a Kith node says how many documents remain behind the list. Others ignore it.
     static let remainingProperty = "kith-remaining"
+    /// The property of a message that names a collection by its place in the list of `getCollections`.
+    static let collectionProperty = "collection"
+
+    /// How messages say which collection they are about; decided by the first message of the active side.
+    enum Mode {
+        case undecided
+        /// They do not: all are about the default collection.
+        case legacy
+        /// By its place in the list of `getCollections`.
+        case collections
+    }
 
     /// What this link replicates.
     public let configuration: ReplicationConfiguration
@@ -44,11 +57,23 @@ public final class ReplicationSession {
     private var replyHandlers: [UInt64: (BLIPMessage) -> Void] = [:]
     private var partHandlers: [UInt64: ([UInt8]) -> Void] = [:]
     private(set) lazy var blobSender = BlobSender(session: self)
-    var pusher: Pusher?
-    private(set) var puller: Puller?
-    private var checkpointer: Checkpointer?
-    private(set) var lastSequence: UInt64 = 0
-    private var refusals: [ReplicationRefusal] = []
+    let windows = SharedWindows()
+
+    var mode = Mode.undecided
+    /// Those that are replicated, in the order of their places.
+    private(set) var replicators: [CollectionReplicator] = []
+    /// What the places of `getCollections` stand for; `nil`: nothing is replicated there.
+    private(set) var places: [CollectionReplicator?] = []
+    /// Which of them has its turn first.
+    private var firstTurn = 0
+    private var replicatorsByName: [CollectionName: CollectionReplicator] = [:]
+    /// The last sequences that the shell has told of.
+    private var lastSequences: [CollectionName: UInt64] = [:]
+    /// Collections that wait to be opened by an active session, and whether some are being opened.
+    var unopened: [CollectionName] = []
+    var isOpening = false
+    /// Collections that were named to the peer or by it, or are about to be.
+    var named: Set<CollectionName> = []
     /// Refusals since the shell last took them.
     private var newRefusals: [ReplicationRefusal] = []
 
@@ -62,25 +87,46 @@ public final class ReplicationSession {
 
     /// Begins; called once, before any other input.
     ///
-    /// - Parameter lastSequence: the database's last sequence.
+    /// - Parameter lastSequence: the last sequence of the collection `_default`.
     public func start(lastSequence: UInt64, now: ReplicationInstant) {
         self.now = now
-        self.lastSequence = lastSequence
+        lastSequences[.default] = lastSequence
         if configuration.role == .active {
-            checkpointer = Checkpointer(session: self)
-            checkpointer?.load { [unowned self] checkpoint in
-                startPulling(checkpoint)
-                pusher = Pusher(
-                    session: self,
-                    Subscription(since: checkpoint.local, batchMax: configuration.limits.changesPerListMax),
-                    lastSequence: self.lastSequence)
-                pusher?.work()
-            }
-        } else {
-            puller = Puller(session: self, completed: nil)
+            // Others would have to know which collections are meant.
+            if configuration.peerIsKith { openAllCollections() } else { beginLegacy() }
         }
         updateStatus()
     }
+
+    /// Replicates the default collection alone, as everybody can who speaks the protocol.
+    func beginLegacy() {
+        mode = .legacy
+        let replicator = CollectionReplicator(
+            session: self, collection: .default, index: nil, lastSequence: lastSequences[.default] ?? 0)
+        add(replicator)
+        if configuration.role == .active { replicator.fetchCheckpoint() } else { replicator.servePeer() }
+    }
+
+    /// Takes the next place of `getCollections` for a collection, or leaves it empty.
+    @discardableResult
+    func addPlace(_ opened: OpenedCollection?) -> CollectionReplicator? {
+        let replicator = opened.map { opened in
+            CollectionReplicator(
+                session: self, collection: opened.name, index: places.count,
+                lastSequence: max(opened.lastSequence, lastSequences[opened.name] ?? 0))
+        }
+        places.append(replicator)
+        if let replicator { add(replicator) }
+        return replicator
+    }
+
+    private func add(_ replicator: CollectionReplicator) {
+        replicators.append(replicator)
+        replicatorsByName[replicator.collection] = replicator
+    }
+
+    /// Whether a collection is replicated.
+    func isReplicated(_ name: CollectionName) -> Bool { replicatorsByName[name] != nil }
 
     /// Takes one WebSocket binary message, which is one BLIP frame.
     public func receive(frame: UnsafeRawBufferPointer, now: ReplicationInstant) {
@@ -112,12 +158,25 @@ public final class ReplicationSession {
         updateStatus()
     }
 
-    /// Says that the database has changed, up to this sequence.
+    /// Says that the collection `_default` has changed, up to this sequence.
     public func databaseChanged(lastSequence: UInt64, now: ReplicationInstant) {
+        databaseChanged([.default: lastSequence], now: now)
+    }
+
+    /// Says that collections have changed, each up to this sequence.
+    public func databaseChanged(_ changed: [CollectionName: UInt64], now: ReplicationInstant) {
         guard ended == nil else { return }
         self.now = now
-        self.lastSequence = max(lastSequence, self.lastSequence)
-        pusher?.databaseChanged(lastSequence: lastSequence)
+        var others: [CollectionName] = []
+        for (name, sequence) in changed {
+            lastSequences[name] = max(sequence, lastSequences[name] ?? 0)
+            if let replicator = replicatorsByName[name] {
+                replicator.databaseChanged(lastSequence: sequence)
+            } else {
+                others.append(name)
+            }
+        }
+        if !others.isEmpty { haveCollections(others.sorted()) }
         updateStatus()
     }
 
@@ -125,7 +184,7 @@ public final class ReplicationSession {
     public func tick(now: ReplicationInstant) {
         guard ended == nil else { return }
         self.now = now
-        checkpointer?.saveIfDue(isIdle: isIdle)
+        for replicator in replicators { replicator.checkpointer?.saveIfDue(isIdle: isIdle) }
         updateStatus()
     }
 
@@ -148,10 +207,12 @@ public final class ReplicationSession {
     }
 
     /// When `tick` is wanted, in monotonic seconds; `nil` when nothing waits for time.
-    public var nextDeadlineSeconds: Double? { ended == nil ? checkpointer?.deadlineSeconds : nil }
+    public var nextDeadlineSeconds: Double? {
+        ended == nil ? replicators.compactMap { $0.checkpointer?.deadlineSeconds }.min() : nil
+    }
 
     /// Whether the shell should stop reading from the peer until a later answer of the store.
-    public var isCongested: Bool { puller?.isCongested ?? false }
+    public var isCongested: Bool { windows.receivedBytes > configuration.limits.receivedBytesMax }
 
     /// Bytes of blobs that are held here in both directions, at most `ReplicationLimits.blobBytesHeldMax`.
     public var blobBytesHeld: Int { blip.queuedPullBytes + blip.unconsumedBytes }
@@ -164,19 +225,13 @@ public final class ReplicationSession {
 
     // MARK: For the parts
 
-    func perform(_ request: StoreRequest, then handler: @escaping (StoreResult) -> Void) {
+    func perform(
+        _ request: StoreRequest, in collection: CollectionName = .default,
+        then handler: @escaping (StoreResult) -> Void
+    ) {
         let token = makeTag()
         storeHandlers[token] = handler
-        requests.append(PendingRequest(token: token, request: request))
-    }
-
-    /// Takes the peer's word on leaves here that are superseded, and goes on when that is durable.
-    func supersede(_ supersessions: [Supersession], then handler: @escaping () -> Void) {
-        guard !supersessions.isEmpty else { return handler() }
-        perform(.supersede(supersessions)) { [unowned self] result in
-            guard case .superseded = result else { return storeFailed(result) }
-            handler()
-        }
+        requests.append(PendingRequest(token: token, collection: collection, request: request))
     }
 
     func send(_ request: BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
@@ -264,74 +319,37 @@ public final class ReplicationSession {
 
     /// Whether each side has everything of the other that it asks for, as far as this side knows.
     var isIdle: Bool {
-        guard let puller, puller.isIdle else { return false }
-        // A client that only pushes never subscribes, but says when it has nothing more.
-        return pusher?.isIdle ?? (isServingClient && puller.isCaughtUp)
-    }
-
-    /// Whether the peer is a client that is no Kith node: it does not always say what it has, or ask for what is here.
-    var isServingClient: Bool { configuration.role == .passive && !configuration.peerIsKith }
-
-    // MARK: Requests of the peer
-
-    private func handle(_ message: BLIPMessage) {
-        if message.droppedBodyBytes > 0 {
-            let error = KithError(.tooLarge, "the message has \(message.droppedBodyBytes) bytes, more than are taken")
-            if message.properties["Profile"] == "rev" {
-                puller?.refuseRevision(message, error)
-            } else {
-                replyError(error, to: message)
-            }
-            return
-        }
-        switch message.properties["Profile"] {
-        case "changes", "proposeChanges", "rev":
-            guard let puller else { return replyError(domain: "HTTP", code: 503, "not ready", to: message) }
-            switch message.properties["Profile"] {
-            case "changes": puller.receiveChanges(message)
-            case "proposeChanges": puller.receiveProposals(message)
-            default: puller.receiveRevision(message)
-            }
-        case "norev": puller?.receiveNoRevision(message)
-        case "getAttachment", "proveAttachment": blobSender.receive(message)
-        case "getCheckpoint": getCheckpoint(message)
-        case "setCheckpoint": setCheckpoint(message)
-        case "subChanges": subscribe(message)
-        default: replyError(domain: "BLIP", code: 404, "no handler for message", to: message)
-        }
-    }
-
-    private func startPulling(_ checkpoint: Checkpointer.Position) {
-        puller = Puller(session: self, completed: checkpoint.remote)
-        var properties: BLIPProperties = [
-            "Profile": "subChanges", "continuous": "true", "batch": String(configuration.limits.changesPerListMax),
-            "versioning": "rev-trees",
-        ]
-        if let since = checkpoint.remote { properties.append("since", String(decoding: since, as: UTF8.self)) }
-        send(
-            BLIPOutgoing(properties: properties, body: [], isUrgent: false, isNoReply: false, isCompressed: false)
-        ) { [unowned self] reply in
-            if let error = reply.error {
-                end(
-                    closeCode: error.code == 503 ? 4001 : 4002,
-                    "the peer does not send its changes: \(error.domain) \(error.code) \(error.message.prefix(200))")
-            }
-        }
+        !replicators.isEmpty && !isOpening && unopened.isEmpty && replicators.allSatisfy(\.isIdle)
     }
 
     // MARK: Status
 
+    /// Lets each collection do what the shared windows allow, another one first each time.
+    private func takeTurns() {
+        firstTurn = (firstTurn + 1) % replicators.count
+        for replicator in replicators[firstTurn...] { replicator.work() }
+        for replicator in replicators[..<firstTurn] { replicator.work() }
+    }
+
     private func updateStatus() {
+        if replicators.count > 1, ended == nil { takeTurns() }
         if blip.queuedBytes > configuration.limits.outgoingBytesMax {
             end(closeCode: 1008, "the peer sends and does not read")
         }
-        status.sentThrough = pusher?.sentThrough ?? status.sentThrough
-        status.toSend = pusher?.pending
-        status.toReceive = puller?.pending
+        var (toSend, toReceive): (Int?, Int?) = replicators.isEmpty ? (nil, nil) : (0, 0)
+        for replicator in replicators {
+            if let sent = replicator.pusher?.sentThrough { status.sentThrough[replicator.collection] = sent }
+            toSend = Self.sum(toSend, replicator.pusher?.pending)
+            toReceive = Self.sum(toReceive, replicator.puller?.pending)
+        }
+        (status.toSend, status.toReceive) = (toSend, toReceive)
         let wasBusy = status.state != .idle
         let isIdle = self.isIdle
-        status.state = isIdle ? .idle : pusher == nil && checkpointer?.isLoaded == false ? .connecting : .busy
-        let open = (status.toSend ?? 0) + (status.toReceive ?? 0)
+        let isConnecting =
+            configuration.role == .active
+            && (replicators.isEmpty || replicators.contains { $0.checkpointer?.isLoaded == false })
+        status.state = isIdle ? .idle : isConnecting ? .connecting : .busy
+        let open = (toSend ?? 0) + (toReceive ?? 0)
         if isIdle {
             if wasBusy { status.completed = status.total }
         } else {
@@ -339,6 +357,12 @@ public final class ReplicationSession {
             status.total = max(status.total, open)
             status.completed = status.total - open
         }
-        checkpointer?.note(isIdle: isIdle)
+        for replicator in replicators { replicator.checkpointer?.note(isIdle: isIdle) }
+    }
+
+    /// The sum of what is known, and unknown as soon as a part is.
+    private static func sum(_ a: Int?, _ b: Int?) -> Int? {
+        guard let a, let b else { return nil }
+        return a + b
     }
 }

@@ -18,8 +18,9 @@ public struct ReplicationStatus: Sendable, Equatable {
     public var toSend: Int?
     /// Documents changed at the peer that are not stored here.
     public var toReceive: Int?
-    /// Every change up to this sequence is durable at the peer; `nil` before the link knows where the peer stands.
-    public var sentThrough: UInt64?
+    /// For each collection the sequence up to which every change is durable at the peer; without an entry before the link
+    /// knows where the peer stands.
+    public var sentThrough: [CollectionName: UInt64] = [:]
     /// Revisions that the peer acknowledged on this link.
     public var revisionsSent = 0
     /// Revisions stored here from this link.

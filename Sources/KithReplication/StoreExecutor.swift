@@ -17,8 +17,12 @@ public struct StoreExecutor: Sendable {
     ///
     /// - Parameters:
     ///   - request: what to do.
+    ///   - collection: with which documents.
     ///   - completion: gets the answer, exactly once, on a thread of the store.
-    public func perform(_ request: StoreRequest, completion: @escaping @Sendable (StoreResult) -> Void) {
+    public func perform(
+        _ request: StoreRequest, in collection: CollectionName = .default,
+        completion: @escaping @Sendable (StoreResult) -> Void
+    ) {
         let finish: @Sendable (Result<StoreResult, any Error>) -> Void = { result in
             switch result {
             case .success(let answer): completion(answer)
@@ -27,14 +31,16 @@ public struct StoreExecutor: Sendable {
         }
         if performBlobWrite(request, completion) { return }
         if request.isWrite {
-            database.submitWrite({ transaction in try Self.write(request, transaction) }, completion: finish)
+            database.submitWrite(
+                { transaction in try Self.write(request, transaction.collection(collection)) }, completion: finish)
         } else {
-            database.submitRead({ snapshot in try Self.read(request, snapshot) }, completion: finish)
+            database.submitRead(
+                { snapshot in try Self.read(request, snapshot.collection(collection)) }, completion: finish)
         }
     }
 
     /// Performs one request and waits for the answer; meant for a database whose writer is the caller.
-    public func performNow(_ request: StoreRequest) -> StoreResult {
+    public func performNow(_ request: StoreRequest, in collection: CollectionName = .default) -> StoreResult {
         let answer = Answer()
         if performBlobWrite(request, { result in answer.result.withLock { $0 = result } }) {
             // Its writer is the caller, so everything is done.
@@ -42,9 +48,9 @@ public struct StoreExecutor: Sendable {
         }
         do {
             if request.isWrite {
-                return try database.writeBlocking { transaction in try Self.write(request, transaction) }
+                return try database.writeBlocking { try Self.write(request, $0.collection(collection)) }
             } else {
-                return try database.read { snapshot in try Self.read(request, snapshot) }
+                return try database.read { try Self.read(request, $0.collection(collection)) }
             }
         } catch {
             return .failed(Self.kithError(error))
@@ -112,6 +118,16 @@ public struct StoreExecutor: Sendable {
                 revisions.append(revision)
             }
             return .revisions(revisions)
+        case .listCollections: return .collectionNames(try snapshot.collections())
+        case .openCollections(let wanted):
+            return .openedCollections(
+                try wanted.map { name, localDocument in
+                    guard try snapshot.hasCollection(name) else { return nil }
+                    let collection = try snapshot.collection(name)
+                    return OpenedCollection(
+                        name: name, lastSequence: try collection.lastSequence,
+                        checkpoint: try collection.localDocument(localDocument))
+                })
         case .readLocal(let name):
             return .local(try snapshot.localDocument(name))
         case .hasBlobs(let digests):
@@ -128,7 +144,8 @@ public struct StoreExecutor: Sendable {
         case .proveBlob(let digest, let prefix):
             guard try snapshot.blob(digest) != nil else { return .noBlob }
             return .blobProof(try snapshot.blobProof(digest, after: prefix))
-        case .insert, .supersede, .writeLocal, .writeCheckpoint, .beginBlob, .appendBlob, .finishBlob:
+        case .insert, .supersede, .createCollections, .writeLocal, .writeCheckpoint, .beginBlob, .appendBlob,
+            .finishBlob:
             throw KithError(.internal, "a write was sent to a reader")
         }
     }
@@ -155,6 +172,9 @@ public struct StoreExecutor: Sendable {
         case .supersede(let supersessions):
             for supersession in supersessions { try transaction.supersede(supersession) }
             return .superseded
+        case .createCollections(let names):
+            for name in names { try transaction.createCollection(name) }
+            return .written
         case .writeLocal(let documents):
             for document in documents { try transaction.setLocalDocument(document.name, document.body) }
             return .written
@@ -165,9 +185,8 @@ public struct StoreExecutor: Sendable {
             try transaction.setLocalDocument(name, next.encoded())
             if let progress { try transaction.setLocalDocument(progress.name, progress.body) }
             return .checkpoint(revision: next.revision)
-        case .readChanges, .lookUp, .judge, .readRevisions, .readLocal, .hasBlobs, .readBlobPiece, .proveBlob,
-            .beginBlob,
-            .appendBlob, .finishBlob:
+        case .readChanges, .lookUp, .judge, .readRevisions, .readLocal, .listCollections, .openCollections, .hasBlobs,
+            .readBlobPiece, .proveBlob, .beginBlob, .appendBlob, .finishBlob:
             throw KithError(.internal, "a read was sent to the writer")
         }
     }

@@ -17,6 +17,12 @@ public enum StoreRequest: Sendable {
     case insert([IncomingRevision])
     /// Takes the peer's word that leaves here are superseded by revisions that are here.
     case supersede([Supersession])
+    /// Reads the names of all collections.
+    case listCollections
+    /// Reads how far collections are, each with one of its local documents.
+    case openCollections([(name: CollectionName, localDocument: String)])
+    /// Makes collections, where they are not there.
+    case createCollections([CollectionName])
     /// Reads a local document.
     case readLocal(name: String)
     /// Writes local documents together.
@@ -40,10 +46,10 @@ public enum StoreRequest: Sendable {
     /// Whether this request changes the database.
     public var isWrite: Bool {
         switch self {
-        case .readChanges, .lookUp, .judge, .readRevisions, .readLocal, .hasBlobs, .readBlobPiece, .proveBlob,
-            .beginBlob:
+        case .readChanges, .lookUp, .judge, .readRevisions, .readLocal, .listCollections, .openCollections, .hasBlobs,
+            .readBlobPiece, .proveBlob, .beginBlob:
             false
-        case .insert, .supersede, .writeLocal, .writeCheckpoint, .appendBlob, .finishBlob: true
+        case .insert, .supersede, .createCollections, .writeLocal, .writeCheckpoint, .appendBlob, .finishBlob: true
         }
     }
 }

@@ -16,9 +16,13 @@ public enum StoreResult: Sendable {
     case inserted([Result<Insertion, KithError>])
     /// What was said of superseded leaves is taken and durable.
     case superseded
+    /// The names of all collections.
+    case collectionNames([CollectionName])
+    /// For each collection how far it is; `nil`: there is none of that name.
+    case openedCollections([OpenedCollection?])
     /// The local document, or `nil`.
     case local([UInt8]?)
-    /// The local documents are written and durable.
+    /// What was to be written or made is durable.
     case written
     /// The checkpoint's new revision.
     case checkpoint(revision: UInt64)

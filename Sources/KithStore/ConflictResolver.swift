@@ -102,7 +102,7 @@ public actor ConflictResolver {
         }
         if observation == nil {
             let waker = waker
-            observation = database.observeAll(onCommit: { waker.yield() }, onClose: { waker.finish() })
+            observation = database.observeCollections({ _ in waker.yield() }, onClose: { waker.finish() })
         }
         var isPartial = false
         if agenda.hasRoom {

@@ -250,10 +250,7 @@ public final class Database: Sendable {
     func observe(
         _ collection: CollectionName, onCommit: @escaping @Sendable (UInt64) -> Void, onClose: (@Sendable () -> Void)?
     ) -> ObservationToken {
-        let token = observers.add(collection, onCommit: onCommit, onClose: onClose) {
-            guard let bell else { return nil }
-            return bellWatcher.watch(bell.path) { [writer] in writer.lookForOthers() }
-        }
+        let token = observers.add(.one(collection, onCommit), onClose: onClose, startWatching: startWatching)
         if bell != nil, observers.needsBeginning(collection) {
             // Read after the watch has begun. Where it cannot be read, the next look tells more rather than less.
             let place = try? read { snapshot in
@@ -265,15 +262,38 @@ public final class Database: Sendable {
         return token
     }
 
-    /// Calls `onCommit` after each commit that changed documents of any collection, as `observe` does for one, and `onClose`
-    /// when the database closes before the observation has ended.
-    func observeAll(
-        onCommit: @escaping @Sendable () -> Void, onClose: @escaping @Sendable () -> Void
+    /// The same for all collections, also those that are made later: tells the last sequences of those that have changed.
+    ///
+    /// - Returns: keep it: the observation ends with it.
+    public func observeCollections(
+        _ onCommit: @escaping @Sendable ([CollectionName: UInt64]) -> Void
     ) -> ObservationToken {
-        observers.add(nil, onCommit: { _ in onCommit() }, onClose: onClose) {
-            guard let bell else { return nil }
-            return bellWatcher.watch(bell.path) { [writer] in writer.lookForOthers() }
+        observeCollections(onCommit, onClose: nil)
+    }
+
+    /// The same, and calls `onClose` when the database closes before the observation has ended.
+    func observeCollections(
+        _ onCommit: @escaping @Sendable ([CollectionName: UInt64]) -> Void, onClose: (@Sendable () -> Void)?
+    ) -> ObservationToken {
+        let token = observers.add(.all(onCommit), onClose: onClose, startWatching: startWatching)
+        if bell != nil {
+            // Where it cannot be read, the next look tells more rather than less.
+            let places = try? read { snapshot in
+                try snapshot.collections().map { name in
+                    (name, try snapshot.collectionNumber(name), try snapshot.collection(name).lastSequence)
+                }
+            }
+            for (name, number, sequence) in places ?? [] {
+                observers.begin(name, number: number, sequence: sequence)
+            }
         }
+        return token
+    }
+
+    /// Begins to hear of the commits of other processes.
+    private func startWatching() -> BellWatch? {
+        guard let bell else { return nil }
+        return bellWatcher.watch(bell.path) { [writer] in writer.lookForOthers() }
     }
 
     /// Observations and waits that have not ended: for tests.

@@ -3,10 +3,16 @@ import KithDocuments
 /// Who is told after commits, of this process and of others.
 final class Observers: Sendable {
     private struct Observer: Sendable {
-        /// Nil for all.
-        let collection: CollectionName?
-        let onCommit: @Sendable (UInt64) -> Void
+        let interest: Interest
         let onClose: (@Sendable () -> Void)?
+    }
+
+    /// What an observer is told of.
+    enum Interest: Sendable {
+        /// One collection: its last sequence.
+        case one(CollectionName, @Sendable (UInt64) -> Void)
+        /// All collections: the last sequences of those that have changed.
+        case all(@Sendable ([CollectionName: UInt64]) -> Void)
     }
 
     /// What a collection's observers know already.
@@ -37,13 +43,12 @@ final class Observers: Sendable {
     ///   - onClose: called when the database closes before the observation has ended, also when it is closed already.
     ///   - startWatching: gives the watch that is kept while there are observers.
     func add(
-        _ collection: CollectionName?, onCommit: @escaping @Sendable (UInt64) -> Void,
-        onClose: (@Sendable () -> Void)? = nil, startWatching: () -> BellWatch?
+        _ interest: Interest, onClose: (@Sendable () -> Void)? = nil, startWatching: () -> BellWatch?
     ) -> ObservationToken {
         let number: UInt64? = state.update { state in
             state.lastToken += 1
             if state.isClosed { return nil }
-            state.observers[state.lastToken] = Observer(collection: collection, onCommit: onCommit, onClose: onClose)
+            state.observers[state.lastToken] = Observer(interest: interest, onClose: onClose)
             if state.watch == nil { state.watch = startWatching() }
             return state.lastToken
         }
@@ -113,8 +118,11 @@ final class Observers: Sendable {
             return Self.inOrder(state)
         }
         for observer in observers {
-            let sequence = observer.collection.map { lastSequences[$0] } ?? lastSequences.values.max()
-            if let sequence { observer.onCommit(sequence) }
+            switch observer.interest {
+            case .one(let collection, let onCommit):
+                if let sequence = lastSequences[collection] { onCommit(sequence) }
+            case .all(let onCommit): onCommit(lastSequences)
+            }
         }
     }
 
@@ -122,13 +130,16 @@ final class Observers: Sendable {
     func notifyOfOthers(_ collections: [CollectionPlace]) {
         let changed: [CollectionName: UInt64] = state.update { state in
             var changed: [CollectionName: UInt64] = [:]
+            let hasObserverOfAll = state.observers.values.contains {
+                if case .all = $0.interest { true } else { false }
+            }
             for place in collections {
                 if let told = state.told[place.name] {
                     // One that was dropped and made anew begins again with its sequences.
                     let isAnother = told.number.map { $0 != place.number } ?? false
                     if isAnother || place.lastSequence > told.sequence { changed[place.name] = place.lastSequence }
-                } else if state.observers.values.contains(where: { $0.collection == nil }) {
-                    // Nobody has said where it stood: rather once too often.
+                } else if hasObserverOfAll {
+                    // It was made after the observation began.
                     changed[place.name] = place.lastSequence
                 }
                 state.told[place.name] = Told(number: place.number, sequence: place.lastSequence)

@@ -24,7 +24,7 @@ func fuzzReplicationMessages(_ bytes: UnsafeRawBufferPointer) {
     let peer = BLIPConnection()
     let profiles = [
         "changes", "rev", "norev", "getCheckpoint", "setCheckpoint", "subChanges", "proposeChanges", "getAttachment",
-        "proveAttachment",
+        "proveAttachment", "getCollections", "kith-collections",
     ]
 
     /// Moves everything that can move; the peer answers each request with `answer`.
@@ -33,7 +33,10 @@ func fuzzReplicationMessages(_ bytes: UnsafeRawBufferPointer) {
             var moved = false
             for pending in session.takeStoreRequests() {
                 moved = true
-                session.complete(pending.token, StoreExecutor(database: database).performNow(pending.request), now: now)
+                session.complete(
+                    pending.token,
+                    StoreExecutor(database: database).performNow(pending.request, in: pending.collection),
+                    now: now)
             }
             var frame: [UInt8] = []
             while session.appendNextFrame(to: &frame) {
@@ -62,14 +65,17 @@ func fuzzReplicationMessages(_ bytes: UnsafeRawBufferPointer) {
         func text() -> String { String(decoding: (parts.popFirst() ?? []).filter { $0 != 0 }, as: UTF8.self) }
         let (id, revision, history) = (text(), text(), text())
         let body = parts.popFirst() ?? []
+        var properties: BLIPProperties = [
+            "Profile": profiles[kind % profiles.count], "id": id, "rev": revision, "history": history, "client": id,
+            "since": revision, "batch": history, "sequence": "1", "kith-remaining": revision, "digest": revision,
+            "kith-offset": history, "deleted": kind & 64 == 0 ? "0" : "1", "continuous": "true",
+        ]
+        if kind & 16 != 0 { properties.append("collection", history) }
         peer.send(
             BLIPOutgoing(
-                properties: [
-                    "Profile": profiles[kind % profiles.count], "id": id, "rev": revision, "history": history,
-                    "client": id, "since": revision, "batch": history, "sequence": "1", "kith-remaining": revision,
-                    "digest": revision, "kith-offset": history,
-                    "deleted": kind & 64 == 0 ? "0" : "1", "continuous": "true",
-                ], body: body, isUrgent: false, isNoReply: kind & 128 != 0, isCompressed: kind & 32 != 0), tag: 1)
+                properties: properties, body: body, isUrgent: false, isNoReply: kind & 128 != 0,
+                isCompressed: kind & 32 != 0),
+            tag: 1)
         move(answer: body)
     }
     // Whatever was stored can be read and told apart.

@@ -11,6 +11,8 @@ final class SessionPair {
     private(set) var seconds = 0.0
     /// The most bytes of blobs that one session held at any moment.
     private(set) var blobBytesHeldMost = 0
+    /// Called after each thing that moved.
+    var onMove: (() -> Void)?
     /// Frames passed, in each direction.
     private(set) var frames = [0, 0]
 
@@ -55,11 +57,10 @@ final class SessionPair {
             for index in 0..<2 {
                 for pending in sessions[index].takeStoreRequests() {
                     moved = true
-                    let result = executors[index].performNow(pending.request)
+                    let result = executors[index].performNow(pending.request, in: pending.collection)
                     sessions[index].complete(pending.token, result, now: now)
                     noteHeld()
-                    sessions[index].databaseChanged(
-                        lastSequence: try databases[index].read { try $0.lastSequence }, now: now)
+                    try noteChange(index)
                 }
                 var frame: [UInt8] = []
                 while frames[0] + frames[1] < limit, sessions[index].appendNextFrame(to: &frame) {
@@ -74,6 +75,7 @@ final class SessionPair {
     }
 
     private func noteHeld() {
+        onMove?()
         blobBytesHeldMost = max(blobBytesHeldMost, sessions[0].blobBytesHeld, sessions[1].blobBytesHeld)
     }
 
@@ -84,13 +86,25 @@ final class SessionPair {
         try run(stoppingAfterFrames: limit)
     }
 
+    /// Tells a session how far the collections of its database are.
+    func noteChange(_ index: Int) throws {
+        let sequences = try databases[index].read { snapshot in
+            try snapshot.collections().map { ($0, try snapshot.collection($0).lastSequence) }
+        }
+        // An empty one is not told of: nothing was committed in it.
+        let changed = Dictionary(uniqueKeysWithValues: sequences.filter { $0.1 > 0 })
+        sessions[index].databaseChanged(changed, now: now)
+    }
+
     @discardableResult
     func put(
         _ index: Int, _ id: String, _ body: String, parent: RevisionID? = nil, isDeleted: Bool = false,
-        files: [String: [UInt8]] = [:]
+        files: [String: [UInt8]] = [:], in collection: CollectionName = .default
     ) throws -> RevisionID {
         let id = try DocumentID(id)
         let written = try databases[index].writeBlocking { transaction in
+            try transaction.createCollection(collection)
+            let transaction = try transaction.collection(collection)
             let attachments = try files.map { name, bytes in
                 let blob = try transaction.addBlob(bytes)
                 return try DocumentAttachment(
@@ -101,9 +115,7 @@ final class SessionPair {
                 attachments: AttachmentList(attachments)
             ).revision
         }
-        if !sessions.isEmpty {
-            sessions[index].databaseChanged(lastSequence: try databases[index].read { try $0.lastSequence }, now: now)
-        }
+        if !sessions.isEmpty { try noteChange(index) }
         return written
     }
 

@@ -19,12 +19,12 @@ final class Stranger {
     var store: (StoreRequest) throws -> StoreResult? = { _ in nil }
     private let now = ReplicationInstant(monotonicSeconds: 1, wallSeconds: 1_800_000_000)
 
-    init(_ database: Database, peerIsKith: Bool = false) throws {
+    init(_ database: Database, role: ReplicationRole = .passive, peerIsKith: Bool = false) throws {
         self.database = database
         executor = StoreExecutor(database: database)
         session = ReplicationSession(
             ReplicationConfiguration(
-                role: .passive, checkpointName: "cp", progressName: "progress/stranger", peerIsKith: peerIsKith))
+                role: role, checkpointName: "cp", progressName: "progress/stranger", peerIsKith: peerIsKith))
         session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
     }
 
@@ -54,7 +54,10 @@ final class Stranger {
 
     /// Tells the session of what was written to the database meanwhile, and lets everything move.
     func noteChange() throws {
-        session.databaseChanged(lastSequence: try database.read { try $0.lastSequence }, now: now)
+        let sequences = try database.read { snapshot in
+            try snapshot.collections().map { ($0, try snapshot.collection($0).lastSequence) }
+        }
+        session.databaseChanged(Dictionary(uniqueKeysWithValues: sequences.filter { $0.1 > 0 }), now: now)
         try run()
     }
 
@@ -77,7 +80,7 @@ final class Stranger {
             }
             for pending in session.takeStoreRequests() {
                 moved = true
-                let result = try store(pending.request) ?? executor.performNow(pending.request)
+                let result = try store(pending.request) ?? executor.performNow(pending.request, in: pending.collection)
                 session.complete(pending.token, result, now: now)
             }
             while session.appendNextFrame(to: &frame) {

@@ -19,7 +19,7 @@ extension Simulation {
             fail("node \(link.ends[end].node) holds \(held) bytes of blobs on link \(link.id)")
         }
         let isDone = status.state == .idle || status.toSend == 0
-        var through = status.sentThrough ?? 0
+        var through = status.sentThrough[.default] ?? 0
         if isDone { through = max(through, link.ends[end].toldThrough) }
         try checkThat(link, 1 - end, has: through, saidBy: isDone ? "status \(status.state), to send 0" : "sentThrough")
         if status.state == .idle, status.toSend != 0 || status.toReceive != 0 {

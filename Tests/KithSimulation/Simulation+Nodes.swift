@@ -88,7 +88,7 @@ extension Simulation {
                 revisions.map { _ in .success(Insertion(outcome: .inserted(sequence: 1), previousSequence: 0)) })
         } else {
             if case .writeCheckpoint(_, _, let body, _) = pending.request { try checkCheckpoint(link, body) }
-            var answer = node.executor.performNow(pending.request)
+            var answer = node.executor.performNow(pending.request, in: pending.collection)
             if case .blobPiece(var bytes, let length) = answer, configuration.sabotage == .changesByteOfBlob,
                 sabotageLeft > 0, !bytes.isEmpty
             {

@@ -4,16 +4,27 @@ import KithWire
 // Checkpoints that the peer keeps here.
 
 extension ReplicationSession {
+    /// Whether a peer may keep a checkpoint under a name.
+    func isLegalCheckpoint(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.count <= configuration.limits.checkpointNameBytesMax
+            && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+}
+
+extension CollectionReplicator {
+    /// What the local document that keeps a peer's checkpoint is called, before the peer's name for it.
+    static let checkpointPrefix = "checkpoint/"
+
     func getCheckpoint(_ message: BLIPMessage) {
         guard let name = checkpointName(message) else { return }
         perform(.readLocal(name: name)) { [unowned self] result in
             guard case .local(let bytes) = result else {
-                return replyError(domain: "HTTP", code: 502, "the checkpoint cannot be read", to: message)
+                return session.replyError(domain: "HTTP", code: 502, "the checkpoint cannot be read", to: message)
             }
             guard let stored = bytes.flatMap(StoredCheckpoint.init(decoding:)) else {
-                return replyError(domain: "HTTP", code: 404, "there is no such checkpoint", to: message)
+                return session.replyError(domain: "HTTP", code: 404, "there is no such checkpoint", to: message)
             }
-            reply(
+            session.reply(
                 to: message,
                 BLIPOutgoing(
                     properties: ["rev": StoredCheckpoint.text(revision: stored.revision)], body: stored.body,
@@ -26,47 +37,44 @@ extension ReplicationSession {
         guard message.body.count <= configuration.limits.checkpointBytesMax,
             let value = try? JSONValue(parsing: message.body), value.objectValue != nil
         else {
-            return replyError(
+            return session.replyError(
                 domain: "HTTP", code: 400,
                 "a checkpoint is a JSON object of at most \(configuration.limits.checkpointBytesMax) bytes", to: message
             )
         }
         guard let expected = StoredCheckpoint.revision(parsing: message.properties["rev"] ?? "") else {
-            return replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
+            return session.replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
         }
         // What the peer says it has of ours is what we still owe it while it is away.
         let sent = value["remote"]?.int64Value.map { UInt64(clamping: $0) }
-        let progress = sent.map { Checkpointer.progress(sentThrough: $0, session: self) }
+        let progress = sent.map { Checkpointer.progress(sentThrough: $0, replicator: self) }
         perform(
             .writeCheckpoint(name: name, expectedRevision: expected, body: message.body, progress: progress)
         ) { [unowned self] result in
             switch result {
             case .checkpoint(let revision):
-                reply(
+                session.reply(
                     to: message,
                     BLIPOutgoing(
                         properties: ["rev": StoredCheckpoint.text(revision: revision)], body: [], isUrgent: false,
                         isNoReply: false, isCompressed: false))
             case .checkpointConflict:
-                replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
+                session.replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
             default:
-                replyError(domain: "HTTP", code: 502, "the checkpoint cannot be written", to: message)
+                session.replyError(domain: "HTTP", code: 502, "the checkpoint cannot be written", to: message)
             }
         }
     }
 
     /// The local document that keeps a peer's checkpoint, or `nil` after answering that the name is not legal.
     private func checkpointName(_ message: BLIPMessage) -> String? {
-        guard let client = message.properties["client"], !client.isEmpty,
-            client.utf8.count <= configuration.limits.checkpointNameBytesMax,
-            client.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
-        else {
-            replyError(
+        guard let client = message.properties["client"], session.isLegalCheckpoint(client) else {
+            session.replyError(
                 domain: "HTTP", code: 400,
                 "client must name a checkpoint in at most \(configuration.limits.checkpointNameBytesMax) bytes",
                 to: message)
             return nil
         }
-        return "checkpoint/" + client
+        return Self.checkpointPrefix + client
     }
 }

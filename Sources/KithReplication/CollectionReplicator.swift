@@ -1,0 +1,142 @@
+import KithDocuments
+import KithStore
+import KithWire
+
+/// What a session does for one collection: a pusher, a puller, and on the active side a checkpoint.
+///
+/// Its parts see the session through it: their requests go to this collection of the store, and their messages name it.
+final class CollectionReplicator {
+    unowned let session: ReplicationSession
+    let collection: CollectionName
+    /// Its place in the list of `getCollections`, which each message about it names; `nil` where the default collection is
+    /// replicated alone and is not named.
+    let index: Int?
+    let configuration: ReplicationConfiguration
+    let windows: SharedWindows
+    var pusher: Pusher?
+    private(set) var puller: Puller?
+    private(set) var checkpointer: Checkpointer?
+    private(set) var lastSequence: UInt64
+
+    init(session: ReplicationSession, collection: CollectionName, index: Int?, lastSequence: UInt64) {
+        self.session = session
+        self.collection = collection
+        self.index = index
+        self.lastSequence = lastSequence
+        configuration = session.configuration
+        windows = session.windows
+    }
+
+    // MARK: Beginning
+
+    /// The passive side: takes what the peer pushes, and sends when it subscribes.
+    func servePeer() { puller = Puller(replicator: self, completed: nil) }
+
+    /// The active side, with the peer's checkpoint still to be fetched.
+    func fetchCheckpoint() {
+        let checkpointer = Checkpointer(replicator: self)
+        self.checkpointer = checkpointer
+        checkpointer.load { [unowned self] in begin($0) }
+    }
+
+    /// The active side, with both copies of the checkpoint.
+    ///
+    /// - Parameters:
+    ///   - own: the copy here.
+    ///   - peers: what the peer said of its copy: the body, with its revision in it.
+    func begin(own: [UInt8]?, peers: JSONValue) {
+        let checkpointer = Checkpointer(replicator: self)
+        self.checkpointer = checkpointer
+        begin(checkpointer.take(own: own, peers: peers))
+    }
+
+    private func begin(_ checkpoint: Checkpointer.Position) {
+        puller = Puller(replicator: self, completed: checkpoint.remote)
+        subscribe(since: checkpoint.remote)
+        let pusher = Pusher(
+            replicator: self,
+            Subscription(since: checkpoint.local, batchMax: configuration.limits.changesPerListMax),
+            lastSequence: lastSequence)
+        self.pusher = pusher
+        goOn()
+    }
+
+    private func subscribe(since: [UInt8]?) {
+        var properties: BLIPProperties = [
+            "Profile": "subChanges", "continuous": "true", "batch": String(configuration.limits.changesPerListMax),
+            "versioning": "rev-trees",
+        ]
+        if let since { properties.append("since", String(decoding: since, as: UTF8.self)) }
+        send(BLIPOutgoing(properties: properties)) { [unowned self] reply in
+            if let error = reply.error {
+                session.end(
+                    closeCode: error.code == 503 ? 4001 : 4002,
+                    "the peer does not send its changes: \(error.domain) \(error.code) \(error.message.prefix(200))")
+            }
+        }
+    }
+
+    // MARK: Going on
+
+    func databaseChanged(lastSequence: UInt64) {
+        self.lastSequence = max(lastSequence, self.lastSequence)
+        pusher?.databaseChanged(lastSequence: lastSequence)
+    }
+
+    /// Goes on after something has happened. Of several collections the session lets each have its turn.
+    func goOn() {
+        if session.replicators.count == 1 { work() }
+    }
+
+    /// Does whatever the shared windows allow now.
+    func work() {
+        pusher?.work()
+        puller?.work()
+    }
+
+    /// Whether each side has everything of the other that it asks for, as far as this side knows.
+    var isIdle: Bool {
+        guard let puller, puller.isIdle else { return false }
+        // A client that only pushes never subscribes, but says when it has nothing more.
+        return pusher?.isIdle ?? (isServingClient && puller.isCaughtUp)
+    }
+
+    /// Whether the peer is a client that is no Kith node: it does not always say what it has, or ask for what is here.
+    var isServingClient: Bool { configuration.role == .passive && !configuration.peerIsKith }
+
+    // MARK: For the parts
+
+    var now: ReplicationInstant { session.now }
+    var blobSender: BlobSender { session.blobSender }
+
+    func perform(_ request: StoreRequest, then handler: @escaping (StoreResult) -> Void) {
+        session.perform(request, in: collection, then: handler)
+    }
+
+    /// Takes the peer's word on leaves here that are superseded, and goes on when that is durable.
+    func supersede(_ supersessions: [Supersession], then handler: @escaping () -> Void) {
+        guard !supersessions.isEmpty else { return handler() }
+        perform(.supersede(supersessions)) { [unowned self] result in
+            guard case .superseded = result else { return session.storeFailed(result) }
+            handler()
+        }
+    }
+
+    func send(_ request: BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
+        session.send(named(request), then: handler)
+    }
+
+    /// Sends a request whose response is handed out as it comes, see `ReplicationSession.send`.
+    func send(
+        _ request: BLIPOutgoing, part: @escaping ([UInt8]) -> Void, then handler: @escaping (BLIPMessage) -> Void
+    ) -> UInt64 {
+        session.send(named(request), part: part, then: handler)
+    }
+
+    private func named(_ request: BLIPOutgoing) -> BLIPOutgoing {
+        guard let index else { return request }
+        var request = request
+        request.properties.append(ReplicationSession.collectionProperty, String(index))
+        return request
+    }
+}

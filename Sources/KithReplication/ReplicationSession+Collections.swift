@@ -1,0 +1,184 @@
+import KithDocuments
+import KithWire
+
+// Which collections a link replicates (replication by `getCollections`), and how Kith nodes come to have the same ones.
+
+extension ReplicationSession {
+    /// The message in which a passive Kith node names collections that the active one has not opened.
+    static let collectionsProfile = "kith-collections"
+
+    // MARK: The active side
+
+    /// Opens all collections of the database.
+    func openAllCollections() {
+        isOpening = true
+        perform(.listCollections) { [unowned self] result in
+            guard case .collectionNames(let names) = result else { return storeFailed(result) }
+            isOpening = false
+            open(names)
+        }
+    }
+
+    /// Opens what waits, as one message after the other, since the places are given in their order.
+    private func openNext() {
+        let names = unopened
+        unopened = []
+        isOpening = !names.isEmpty
+        guard isOpening else { return }
+        let checkpoint = Checkpointer.ownName(configuration)
+        perform(.openCollections(names.map { ($0, localDocument: checkpoint) })) { [unowned self] result in
+            guard case .openedCollections(let found) = result else { return storeFailed(result) }
+            // One that is gone has been dropped meanwhile.
+            let opened = found.compactMap { $0 }
+            guard !opened.isEmpty else { return openNext() }
+            let body = JSONValue.object([
+                "checkpoint_ids": .array(opened.map { _ in .string(configuration.checkpointName) }),
+                "collections": .array(opened.map { .string($0.name.text) }),
+            ])
+            send(BLIPOutgoing(properties: ["Profile": "getCollections"], body: body.canonicalBytes())) {
+                [unowned self] in received($0, opened)
+            }
+        }
+    }
+
+    private func received(_ reply: BLIPMessage, _ opened: [OpenedCollection]) {
+        if let error = reply.error {
+            if mode == .undecided, error.domain == "BLIP", error.code == 404 {
+                // A Kith node that knows of the default collection only.
+                (isOpening, unopened) = (false, [])
+                return beginLegacy()
+            }
+            return end(
+                closeCode: error.code == 503 ? 4001 : 4002,
+                "the peer does not open collections: \(error.domain) \(error.code) \(error.message.prefix(200))")
+        }
+        guard let items = (try? JSONValue(parsing: reply.body))?.arrayValue, items.count == opened.count else {
+            return violation(KithError(.protocolViolation, "the answer to getCollections is not a list of as many"))
+        }
+        mode = .collections
+        for (collection, item) in zip(opened, items) {
+            if item.objectValue == nil {
+                addPlace(nil)
+                refused(
+                    id: "(collection \(collection.name))", revision: "", by: .peer, code: 404,
+                    reason: "the peer has not made this collection")
+            } else {
+                addPlace(collection)?.begin(own: collection.checkpoint, peers: item)
+            }
+        }
+        openNext()
+    }
+
+    /// The peer has collections that are not open.
+    func receiveCollections(_ message: BLIPMessage) {
+        // It can come before the answer to the first `getCollections`.
+        guard configuration.role == .active, mode != .legacy else { return }
+        let names = Self.names((try? JSONValue(parsing: message.body)) ?? .null) ?? []
+        let new = names.filter { !named.contains($0) }
+        guard !new.isEmpty else { return }
+        perform(.createCollections(new)) { [unowned self] result in
+            switch result {
+            case .written: open(new)
+            case .failed(let error) where !error.code.isRetryable:
+                for name in new {
+                    refused(
+                        id: "(collection \(name))", revision: "", by: .here, code: error.code.httpStatus,
+                        reason: error.message)
+                }
+            default: storeFailed(result)
+            }
+        }
+    }
+
+    private func open(_ names: [CollectionName]) {
+        unopened += names.filter { named.insert($0).inserted }
+        if !isOpening { openNext() }
+    }
+
+    /// The database has collections that are not open.
+    func haveCollections(_ names: [CollectionName]) {
+        guard configuration.peerIsKith, mode != .legacy else { return }
+        if configuration.role == .active { open(names) } else if mode == .collections { tell(names) }
+    }
+
+    // MARK: The passive side
+
+    private func tell(_ names: [CollectionName]) {
+        let new = names.filter { named.insert($0).inserted }
+        guard !new.isEmpty else { return }
+        send(
+            BLIPOutgoing(
+                properties: ["Profile": Self.collectionsProfile],
+                body: JSONValue.array(new.map { .string($0.text) }).canonicalBytes(), isNoReply: true))
+    }
+
+    /// `getCollections`: says which of the named collections are here, with the checkpoints that the peer keeps in them.
+    func getCollections(_ message: BLIPMessage) {
+        func refuse(_ text: String) { replyError(domain: "HTTP", code: 400, text, to: message) }
+        guard configuration.role == .passive, mode == .undecided || (mode == .collections && configuration.peerIsKith)
+        else { return refuse("getCollections is the first message of the active side") }
+        guard let value = try? JSONValue(parsing: message.body), let names = Self.names(value["collections"] ?? .null),
+            let checkpoints = value["checkpoint_ids"]?.arrayValue?.map({ $0.stringValue ?? "" }),
+            names.count == checkpoints.count, !names.isEmpty
+        else { return refuse("getCollections needs collections and checkpoint_ids, two lists of as many texts") }
+        guard Set(names).count == names.count, !names.contains(where: isReplicated) else {
+            return refuse("getCollections names a collection twice")
+        }
+        guard places.count + names.count <= configuration.limits.collectionsMax else {
+            return refuse("at most \(configuration.limits.collectionsMax) collections are replicated")
+        }
+        guard checkpoints.allSatisfy(isLegalCheckpoint) else {
+            return refuse(
+                "a checkpoint has a name of at most \(configuration.limits.checkpointNameBytesMax) bytes")
+        }
+        mode = .collections
+        named.formUnion(names)
+        let wanted = zip(names, checkpoints).map { ($0, localDocument: CollectionReplicator.checkpointPrefix + $1) }
+        perform(.openCollections(wanted)) { [unowned self] result in
+            guard case .openedCollections(let opened) = result else { return storeFailed(result) }
+            let missing = zip(names, opened).filter { $1 == nil }.map(\.0)
+            guard configuration.peerIsKith, !missing.isEmpty else { return answer(opened, to: message) }
+            perform(.createCollections(missing)) { [unowned self] _ in
+                // Where they cannot be made, the answer says so.
+                perform(.openCollections(wanted)) { [unowned self] result in
+                    guard case .openedCollections(let opened) = result else { return storeFailed(result) }
+                    answer(opened, to: message)
+                }
+            }
+        }
+    }
+
+    private func answer(_ opened: [OpenedCollection?], to message: BLIPMessage) {
+        var items: [JSONValue] = []
+        for collection in opened {
+            addPlace(collection)?.servePeer()
+            items.append(collection.map(Self.checkpoint) ?? .null)
+        }
+        reply(to: message, BLIPOutgoing(body: JSONValue.array(items).canonicalBytes()))
+        guard configuration.peerIsKith else { return }
+        perform(.listCollections) { [unowned self] result in
+            guard case .collectionNames(let names) = result else { return storeFailed(result) }
+            tell(names)
+        }
+    }
+
+    /// What is said of a collection that is here: its checkpoint with the revision in it, or `{}`.
+    private static func checkpoint(_ collection: OpenedCollection) -> JSONValue {
+        guard let stored = collection.checkpoint.flatMap(StoredCheckpoint.init(decoding:)),
+            var members = (try? JSONValue(parsing: stored.body))?.objectValue
+        else { return .object([:]) }
+        members["rev"] = .string(StoredCheckpoint.text(revision: stored.revision))
+        return .object(members)
+    }
+
+    /// The names in a list; `nil` when it is none or has what is no name.
+    private static func names(_ list: JSONValue) -> [CollectionName]? {
+        guard let items = list.arrayValue else { return nil }
+        var names: [CollectionName] = []
+        for item in items {
+            guard let name = item.stringValue.flatMap({ try? CollectionName($0) }) else { return nil }
+            names.append(name)
+        }
+        return names
+    }
+}
