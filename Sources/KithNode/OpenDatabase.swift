@@ -29,7 +29,10 @@ final class OpenDatabase {
         self.name = name
         self.database = database
         executor = StoreExecutor(database: database)
-        lastSequences = try database.read { [.default: try $0.lastSequence] }
+        lastSequences = try database.read { snapshot in
+            let names = try snapshot.collections()
+            return Dictionary(uniqueKeysWithValues: try names.map { ($0, try snapshot.collection($0).lastSequence) })
+        }
         let resolver = ConflictResolver(database: database)
         self.resolver = resolver
         resolving = Task.detached { await resolver.run() }

@@ -13,9 +13,9 @@ extension RESTRouter {
     }
 
     /// The changes feed: `normal` ends with what there is, `longpoll` waits for the first change, `continuous` goes on.
-    func changes(_ exchange: RESTExchange, _ database: OpenDatabase) async throws {
+    func changes(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         let request = exchange.request
-        let now = database.lastSequence
+        let now = keyspace.lastSequence
         let since: UInt64
         switch request.query["since"] {
         case nil: since = 0
@@ -33,9 +33,9 @@ extension RESTRouter {
             heartbeatSeconds: Double(try request.integer("heartbeat", in: 1...3_600_000) ?? 60_000) / 1_000,
             timeoutSeconds: Double(try request.integer("timeout", in: 1...3_600_000) ?? 60_000) / 1_000)
         switch request.query["feed"] ?? "normal" {
-        case "normal": try await listChanges(exchange, database, &query, waits: false)
-        case "longpoll": try await listChanges(exchange, database, &query, waits: true)
-        case "continuous": await followChanges(exchange, database, &query)
+        case "normal": try await listChanges(exchange, keyspace, &query, waits: false)
+        case "longpoll": try await listChanges(exchange, keyspace, &query, waits: true)
+        case "continuous": await followChanges(exchange, keyspace, &query)
         case let feed:
             throw KithError(
                 .notImplemented, "there is no feed \"\(feed.prefix(100))\"; normal, longpoll and continuous are served")
@@ -43,15 +43,15 @@ extension RESTRouter {
     }
 
     private func listChanges(
-        _ exchange: RESTExchange, _ database: OpenDatabase, _ query: inout ChangesQuery, waits: Bool
+        _ exchange: RESTExchange, _ keyspace: Keyspace, _ query: inout ChangesQuery, waits: Bool
     ) async throws {
         if waits {
-            exchange.onClosed = { [weak database] in database?.changed.signal() }
+            exchange.onClosed = { [weak changed = keyspace.changed] in changed?.signal() }
             let deadline = EventLoop.monotonicNanoseconds + UInt64(query.timeoutSeconds * 1e9)
-            while database.lastSequence <= query.since, !exchange.isClosed, !node.isStopping,
+            while keyspace.lastSequence <= query.since, !exchange.isClosed, !node.isStopping,
                 EventLoop.monotonicNanoseconds < deadline
             {
-                await database.changed.wait(secondsMax: query.timeoutSeconds)
+                await keyspace.changed.wait(secondsMax: query.timeoutSeconds)
             }
         }
         exchange.startStream()
@@ -59,7 +59,7 @@ extension RESTRouter {
         var isFirst = true
         do {
             while query.left > 0, !exchange.isClosed {
-                let page = try await page(database, &query)
+                let page = try await page(keyspace, &query)
                 if page.isEmpty { break }
                 var bytes: [UInt8] = []
                 for row in page {
@@ -76,16 +76,16 @@ extension RESTRouter {
         exchange.endStream()
     }
 
-    private func followChanges(_ exchange: RESTExchange, _ database: OpenDatabase, _ query: inout ChangesQuery) async {
+    private func followChanges(_ exchange: RESTExchange, _ keyspace: Keyspace, _ query: inout ChangesQuery) async {
         exchange.startStream()
-        exchange.onClosed = { [weak database] in database?.changed.signal() }
-        while !exchange.isClosed, !node.isStopping, query.left > 0, !database.isClosed {
+        exchange.onClosed = { [weak changed = keyspace.changed] in changed?.signal() }
+        while !exchange.isClosed, !node.isStopping, query.left > 0, !keyspace.isClosed {
             do {
-                let page = try await page(database, &query)
+                let page = try await page(keyspace, &query)
                 if page.isEmpty {
-                    let seen = database.lastSequence
-                    if seen <= query.since { await database.changed.wait(secondsMax: query.heartbeatSeconds) }
-                    if database.lastSequence == seen { await exchange.send([UInt8(ascii: "\n")]) }
+                    let seen = keyspace.lastSequence
+                    if seen <= query.since { await keyspace.changed.wait(secondsMax: query.heartbeatSeconds) }
+                    if keyspace.lastSequence == seen { await exchange.send([UInt8(ascii: "\n")]) }
                     continue
                 }
                 for row in page { await exchange.send(row + [UInt8(ascii: "\n")]) }
@@ -98,10 +98,10 @@ extension RESTRouter {
     }
 
     /// The next rows, and moves the query behind them.
-    private func page(_ database: OpenDatabase, _ query: inout ChangesQuery) async throws -> [[UInt8]] {
+    private func page(_ keyspace: Keyspace, _ query: inout ChangesQuery) async throws -> [[UInt8]] {
         let limit = min(query.left, NodeLimits.pageRows)
         let current = query
-        let (rows, last) = try await database.read { snapshot -> ([(UInt64, [UInt8])], UInt64) in
+        let (rows, last) = try await keyspace.read { snapshot -> ([(UInt64, [UInt8])], UInt64) in
             let rows = try snapshot.changes(since: current.since, limit: limit).map { change in
                 let body =
                     current.includesBodies ? try snapshot.document(change.id, revision: change.winner.revision) : nil

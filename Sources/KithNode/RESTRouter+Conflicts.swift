@@ -7,7 +7,7 @@ extension RESTRouter {
     ///
     /// The body names the document (`id`), the leaf that stays (`keep`), those that end (`drop`), and, for a merge, the
     /// merged document (`doc`), which becomes a child of `keep`.
-    func resolve(_ exchange: RESTExchange, _ database: OpenDatabase) async throws {
+    func resolve(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         let value = try JSONValue(parsing: exchange.request.body)
         guard let name = value["id"]?.stringValue, let keep = value["keep"]?.stringValue,
             let drop = value["drop"]?.arrayValue
@@ -26,7 +26,7 @@ extension RESTRouter {
         if let inside = merged?.id, inside != id {
             throw KithError(.badDocument, "_id in doc is not the ID of the document in conflict")
         }
-        let written = try await database.write { transaction in
+        let written = try await keyspace.write { transaction in
             guard let merged else { return try transaction.resolve(id, winner: winner, losers: losers).revision }
             let attachments = try merged.storedAttachments(
                 id, parent: winner, generation: winner.generation + 1, in: transaction)

@@ -4,20 +4,27 @@ import KithTransport
 import KithWire
 
 extension RESTRouter {
-    /// Everything under `/DATABASE`.
-    func database(_ exchange: RESTExchange, _ name: DatabaseName) async throws {
+    /// Everything under `/DATABASE`, which is the collection `_default`, and under `/DATABASE.COLLECTION`.
+    func database(_ exchange: RESTExchange, _ name: KeyspaceName) async throws {
         let request = exchange.request
-        guard request.path.count > 1 else { return try await databaseItself(exchange, name) }
-        let endpoint = request.path[1]
-        if endpoint == "_check", request.path.count == 2 {
-            try allow(request, "POST")
-            return try await check(exchange, name)
+        guard request.path.count > 1 else {
+            return name.collection == .default
+                ? try await databaseItself(exchange, name.database) : try await collectionItself(exchange, name)
         }
-        let database = try node.registry.database(name)
+        let endpoint = request.path[1]
+        if ["_check", "_settings", "_compact", "_backup"].contains(endpoint), request.path.count == 2 {
+            guard name.collection == .default else {
+                throw KithError(
+                    .badRequest, "\(endpoint) is about a database and not about one of its collections",
+                    remedy: "Use /\(name.database)/\(endpoint)")
+            }
+            return try await wholeDatabase(exchange, name.database, endpoint)
+        }
+        let keyspace = Keyspace(database: try node.registry.database(name.database), collection: name.collection)
         switch endpoint {
         case "_digest" where request.path.count == 2:
             try allow(request, "GET", "HEAD")
-            let (digest, sequence) = try await database.read { (try $0.digest(), try $0.lastSequence) }
+            let (digest, sequence) = try await keyspace.read { (try $0.digest(), try $0.lastSequence) }
             exchange.respond(
                 HTTPAnswer(
                     200,
@@ -28,33 +35,24 @@ extension RESTRouter {
                         ("conflicts", JSONValue(Int64(digest.conflicts))),
                         ("update_seq", JSONValue(Int64(clamping: sequence))),
                     ])))
-        case "_settings" where request.path.count == 2:
-            try allow(request, "GET", "HEAD", "PUT")
-            try await settings(exchange, database)
         case "_conflicts" where request.path.count == 2:
             try allow(request, "GET", "HEAD", "POST")
-            if request.method == "POST" { return try await resolve(exchange, database) }
-            try await conflicts(exchange, database)
+            if request.method == "POST" { return try await resolve(exchange, keyspace) }
+            try await conflicts(exchange, keyspace)
         case "_all_docs" where request.path.count == 2:
             try allow(request, "GET", "HEAD")
-            try await allDocuments(exchange, database)
+            try await allDocuments(exchange, keyspace)
         case "_changes" where request.path.count == 2:
             try allow(request, "GET", "HEAD")
-            try await changes(exchange, database)
+            try await changes(exchange, keyspace)
         case "_bulk_docs" where request.path.count == 2:
             try allow(request, "POST")
-            try await bulkDocuments(exchange, database)
+            try await bulkDocuments(exchange, keyspace)
         case "_ensure_full_commit" where request.path.count == 2:
             try allow(request, "POST")
             exchange.respond(HTTPAnswer(201, JSONValue(object: [("ok", true)])))
-        case "_compact" where request.path.count == 2:
-            try allow(request, "POST")
-            try await compact(exchange, database)
-        case "_backup" where request.path.count == 2:
-            try allow(request, "POST")
-            try await backup(exchange, database)
         case "_design" where request.path.count == 3:
-            try await document(exchange, database, try DocumentID("_design/" + request.path[2]))
+            try await document(exchange, keyspace, try DocumentID("_design/" + request.path[2]))
         case _ where endpoint.hasPrefix("_"):
             throw KithError(.notImplemented, "there is no endpoint /\(name)/\(endpoint.prefix(100)) here")
         default:
@@ -63,7 +61,7 @@ extension RESTRouter {
                     .notImplemented, "attachments are not served yet",
                     remedy: "A slash within a document's ID is written %2F")
             }
-            try await document(exchange, database, try DocumentID(endpoint))
+            try await document(exchange, keyspace, try DocumentID(endpoint))
         }
     }
 
@@ -102,14 +100,62 @@ extension RESTRouter {
         }
     }
 
-    private func conflicts(_ exchange: RESTExchange, _ database: OpenDatabase) async throws {
+    /// `/DATABASE.COLLECTION`.
+    private func collectionItself(_ exchange: RESTExchange, _ name: KeyspaceName) async throws {
+        let request = exchange.request
+        try allow(request, "GET", "HEAD", "PUT")
+        let keyspace = Keyspace(database: try node.registry.database(name.database), collection: name.collection)
+        if request.method == "PUT" {
+            let isNew = try await keyspace.database.write { transaction in
+                if try transaction.hasCollection(name.collection) { return false }
+                try transaction.createCollection(name.collection)
+                return true
+            }
+            guard isNew else { throw KithError(.databaseExists, "the collection \(name) is there already") }
+            exchange.respond(
+                HTTPAnswer(
+                    201, JSONValue(object: [("ok", true)]),
+                    headers: [("Location", "/" + HTTPTarget.percentEncoded(name.text))]))
+            return
+        }
+        let answer = try await keyspace.read { snapshot in
+            (
+                documents: try snapshot.documentCount, sequence: try snapshot.lastSequence,
+                conflicts: try snapshot.conflictCount
+            )
+        }
+        exchange.respond(
+            HTTPAnswer(
+                200,
+                JSONValue(object: [
+                    ("db_name", .string(name.text)), ("doc_count", JSONValue(Int64(answer.documents))),
+                    ("update_seq", JSONValue(Int64(clamping: answer.sequence))),
+                    ("conflicts", JSONValue(Int64(answer.conflicts))),
+                ])))
+    }
+
+    /// What is done with a database and all its collections.
+    private func wholeDatabase(_ exchange: RESTExchange, _ name: DatabaseName, _ endpoint: String) async throws {
+        let isSettings = endpoint == "_settings"
+        try isSettings ? allow(exchange.request, "GET", "HEAD", "PUT") : allow(exchange.request, "POST")
+        // A check also looks at one that cannot be opened.
+        if endpoint == "_check" { return try await check(exchange, name) }
+        let database = try node.registry.database(name)
+        switch endpoint {
+        case "_settings": try await settings(exchange, database)
+        case "_compact": try await compact(exchange, database)
+        default: try await backup(exchange, database)
+        }
+    }
+
+    private func conflicts(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         let limit = try exchange.request.integer("limit") ?? 100
         let start = try exchange.request.key("startkey").map { text throws(KithError) in try DocumentID(text) }
-        let (total, found) = try await database.read { snapshot in
+        let (total, found) = try await keyspace.read { snapshot in
             (try snapshot.conflictCount, try snapshot.conflicts(limit: min(limit, 10_000), startingAfter: start))
         }
         var failures: [DocumentID: KithError] = [:]
-        for failure in await database.resolver.failures where failure.collection == .default {
+        for failure in await keyspace.database.resolver.failures where failure.collection == keyspace.collection {
             failures[failure.id] = failure.error
         }
         let rows = found.map { change in

@@ -4,28 +4,28 @@ import KithTransport
 
 extension RESTRouter {
     /// `/DATABASE/DOCUMENT`.
-    func document(_ exchange: RESTExchange, _ database: OpenDatabase, _ id: DocumentID) async throws {
+    func document(_ exchange: RESTExchange, _ keyspace: Keyspace, _ id: DocumentID) async throws {
         let request = exchange.request
         try allow(request, "GET", "HEAD", "PUT", "DELETE")
         switch request.method {
-        case "PUT": try await put(exchange, database, id)
+        case "PUT": try await put(exchange, keyspace, id)
         case "DELETE":
             guard let text = request.query["rev"] else {
                 throw KithError(
                     .conflict, "the revision to delete is missing", remedy: "Name the current one: ?rev=REVISION")
             }
             let parent = try RevisionID(parsing: text)
-            let written = try await database.write { transaction in try transaction.delete(id, parent: parent).revision
+            let written = try await keyspace.write { transaction in try transaction.delete(id, parent: parent).revision
             }
             exchange.respond(Self.written(200, id, written))
-        default: try await get(exchange, database, id)
+        default: try await get(exchange, keyspace, id)
         }
     }
 
-    private func get(_ exchange: RESTExchange, _ database: OpenDatabase, _ id: DocumentID) async throws {
+    private func get(_ exchange: RESTExchange, _ keyspace: Keyspace, _ id: DocumentID) async throws {
         let wanted = try exchange.request.query["rev"].map { text throws(KithError) in try RevisionID(parsing: text) }
         let showsConflicts = try exchange.request.flag("conflicts")
-        let document = try await database.read { snapshot in try snapshot.document(id, revision: wanted) }
+        let document = try await keyspace.read { snapshot in try snapshot.document(id, revision: wanted) }
         guard let document else { throw KithError(.notFound, wanted == nil ? "missing" : "that revision is not here") }
         guard wanted != nil || !document.isDeleted else { throw KithError(.notFound, "deleted") }
         exchange.respond(
@@ -34,7 +34,7 @@ extension RESTRouter {
                 headers: [("ETag", "\"\(document.revision)\"")]))
     }
 
-    private func put(_ exchange: RESTExchange, _ database: OpenDatabase, _ id: DocumentID) async throws {
+    private func put(_ exchange: RESTExchange, _ keyspace: Keyspace, _ id: DocumentID) async throws {
         let request = exchange.request
         let document = try RESTDocument(parsing: request.body)
         if let inside = document.id, inside != id {
@@ -46,7 +46,7 @@ extension RESTRouter {
             if let parent, parent != named { throw KithError(.badRequest, "rev and _rev in the body are not the same") }
             parent = named
         }
-        let written = try await database.write { [parent] transaction in
+        let written = try await keyspace.write { [parent] transaction in
             try document.put(id, parent: parent, in: transaction)
         }
         exchange.respond(Self.written(201, id, written))
@@ -60,7 +60,7 @@ extension RESTRouter {
     }
 
     /// Many documents at once: each succeeds or fails alone; the answers are in their order.
-    func bulkDocuments(_ exchange: RESTExchange, _ database: OpenDatabase) async throws {
+    func bulkDocuments(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         let value = try JSONValue(parsing: exchange.request.body)
         guard let items = value["docs"]?.arrayValue else {
             throw KithError(.badRequest, "the body must be {\"docs\": [...]}")
@@ -68,7 +68,7 @@ extension RESTRouter {
         // With new_edits=false revisions are kept as they come, as a replicator sends them.
         let keepsRevisions = value["new_edits"]?.boolValue == false
         let documents = items.map { item in Result { try RESTDocument(item) } }
-        let answers = try await database.write { transaction in
+        let answers = try await keyspace.write { transaction in
             documents.map { document -> JSONValue in
                 var name = ""
                 do {
@@ -103,7 +103,7 @@ extension RESTRouter {
     }
 
     /// All live documents in the order of their IDs, in pages, so that memory does not grow with the database.
-    func allDocuments(_ exchange: RESTExchange, _ database: OpenDatabase) async throws {
+    func allDocuments(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         let request = exchange.request
         var left = try request.integer("limit") ?? Int.max
         let includesBodies = try request.flag("include_docs")
@@ -111,14 +111,14 @@ extension RESTRouter {
         var range = DocumentRange()
         range.lowest = try request.key("startkey")
         range.highest = try request.key("endkey")
-        let total = try await database.read { try $0.documentCount }
+        let total = try await keyspace.read { try $0.documentCount }
         exchange.startStream()
         await exchange.send(Array("{\"total_rows\":\(total),\"offset\":0,\"rows\":[\n".utf8))
         var isFirst = true
         do {
             while left > 0, !exchange.isClosed {
                 let limit = min(left, NodeLimits.pageRows)
-                let page = try await database.read { [range] snapshot in
+                let page = try await keyspace.read { [range] snapshot in
                     try snapshot.allDocuments(in: range, limit: limit, bodies: includesBodies)
                 }
                 var bytes: [UInt8] = []

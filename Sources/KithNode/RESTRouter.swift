@@ -41,7 +41,7 @@ final class RESTRouter {
             exchange.respond(HTTPAnswer(200, .array(node.registry.all.map { .string($0.name.text) })))
         case _ where first.hasPrefix("_"):
             throw KithError(.notImplemented, "there is no endpoint /\(first.prefix(100)) here")
-        default: try await database(exchange, try DatabaseName(first))
+        default: try await database(exchange, try KeyspaceName(first))
         }
     }
 

@@ -122,21 +122,21 @@ final class CollectionReplicator {
         }
     }
 
-    func send(_ request: BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
-        session.send(named(request), then: handler)
+    func send(_ request: consuming BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
+        name(&request)
+        session.send(request, then: handler)
     }
 
     /// Sends a request whose response is handed out as it comes, see `ReplicationSession.send`.
     func send(
-        _ request: BLIPOutgoing, part: @escaping ([UInt8]) -> Void, then handler: @escaping (BLIPMessage) -> Void
+        _ request: consuming BLIPOutgoing, part: @escaping ([UInt8]) -> Void,
+        then handler: @escaping (BLIPMessage) -> Void
     ) -> UInt64 {
-        session.send(named(request), part: part, then: handler)
+        name(&request)
+        return session.send(request, part: part, then: handler)
     }
 
-    private func named(_ request: BLIPOutgoing) -> BLIPOutgoing {
-        guard let index else { return request }
-        var request = request
-        request.properties.append(ReplicationSession.collectionProperty, String(index))
-        return request
+    private func name(_ request: inout BLIPOutgoing) {
+        if let index { request.properties.append(ReplicationSession.collectionProperty, String(index)) }
     }
 }

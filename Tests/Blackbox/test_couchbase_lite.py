@@ -198,6 +198,23 @@ class CouchbaseLite(NodeTestCase):
         self.assertSame(phone)
         self.assertEqual(self.node.count("clinic"), 600)
 
+    def test_recreated_database(self):
+        """a database that is deleted and made anew gets everything again, and gives what is new in it"""
+        phone = Database()
+        for number in range(100):
+            phone.save(f"p-{number}", {"n": number})
+            self.node.put("clinic", f"old-{number}", {"n": number})
+        self.replicate(phone)
+        self.replicate(phone)
+        self.node.call("DELETE", "/clinic")
+        self.node.create("clinic")
+        for number in range(300):
+            self.node.put("clinic", f"new-{number}", {"n": number})
+        again = self.replicate(phone)
+        self.assertEqual(again.errors, {})
+        self.assertEqual((len(again.sent), len(again.received)), (200, 300))
+        self.assertSame(phone)
+
     def test_continuous(self):
         """a client that stays gets changes as they come, is seen in the status, and is told to come again"""
         phone = Database()
@@ -270,3 +287,51 @@ class CouchbaseLite(NodeTestCase):
         with self.assertRaises(blip.Refused) as refused:
             self.replicator(Database())
         self.assertEqual(refused.exception.status, 404)
+
+    def test_collections(self):
+        """a client replicates named collections over one link, and another node gets them too"""
+        for name in ("visits", "lab.results"):
+            self.node.call("PUT", f"/clinic.{name}")
+        other = self.new_node("bert")
+        self.node.trust(other)
+        other.trust(self.node)
+        other.start("--port", "0", "--no-discovery", "--peer", f"127.0.0.1:{self.node.port}")
+        other.create("clinic")
+        names = ["_default", "visits", "lab.results"]
+        phone = Database(*names)
+        for number in range(250):
+            phone.save(f"d-{number}", {"n": number})
+            phone.save(f"v-{number}", {"n": number}, "visits")
+        blob = phone.blob(b"x" * 200_000)
+        revision = phone.save("same", {"of": "results", "file": blob}, "lab.results")
+        phone.save("same", {"of": "visits"}, "visits")
+        for number in range(120):
+            self.node.put("clinic.lab.results", f"r-{number}", {"n": number})
+        first = self.replicate(phone, collections=names)
+        self.assertEqual(first.errors, {})
+        self.assertEqual(len(first.sent), 502)
+        self.assertEqual(len(first.received), 120)
+        self.assertEqual(self.node.count("clinic"), 250)
+        self.assertEqual(self.node.count("clinic.visits"), 251)
+        self.assertEqual(self.node.document("clinic.visits", "same")["of"], "visits")
+        self.assertEqual(phone.body("r-7", "lab.results"), {"n": 7})
+        self.assertFalse(self.node.has("clinic", "same"))
+        # The other node had none of them.
+        for name in ("clinic", "clinic.visits", "clinic.lab.results"):
+            await_converged([self.node, other], name)
+        self.assertTrue(other.has("clinic.lab.results", "same", revision))
+        # Each goes on from its own checkpoint; the default one also from a link without collections.
+        self.replicate(phone, collections=names)
+        again = self.replicate(phone, collections=list(reversed(names)))
+        self.assertEqual((again.proposed, again.announced), (0, 0))
+        legacy = self.replicate(phone)
+        self.assertEqual((legacy.proposed, legacy.announced), (0, 0))
+        other.put("clinic.visits", "from-bert", {})
+        wait_for("bert's visit", lambda: self.node.has("clinic.visits", "from-bert"))
+        self.assertEqual(self.replicate(phone, collections=["visits"]).received, ["from-bert"])
+        # One that is not here is not made for a client.
+        missing = self.replicator(Database("_default", "unknown"), collections=["_default", "unknown"])
+        self.assertEqual(missing.missing_collections, ["unknown"])
+        missing.finish()
+        with self.assertRaises(RestError):
+            self.node.count("clinic.unknown")

@@ -117,6 +117,66 @@ struct CollectionTests {
         second.cancel()
     }
 
+    @Test("who observes all collections hears of each commit once, and of collections that are made later")
+    func observerOfAll() throws {
+        let database = try memoryDatabase()
+        let heard = Shared<[[CollectionName: UInt64]]>([])
+        let observation = database.observeCollections { sequences in heard.withLock { $0.append(sequences) } }
+        try put(database, .default, "a")
+        try database.writeBlocking { [orders] in
+            try $0.createCollection(orders)
+            try $0.put(DocumentID("b"), body: bytes("{}"), parent: nil)
+            try $0.collection(orders).put(DocumentID("b"), body: bytes("{}"), parent: nil)
+        }
+        try put(database, orders, "c")
+        #expect(heard.withLock { $0 } == [[.default: 1], [.default: 2, orders: 1], [orders: 2]])
+        observation.cancel()
+        try put(database, orders, "d")
+        #expect(heard.withLock { $0.count } == 3)
+    }
+
+    @Test(
+        "a proposal is acceptable, known, or a conflict with the winner; and so is what is stored with that condition")
+    func proposals() throws {
+        let database = try memoryDatabase()
+        func incoming(_ id: String, _ revision: String, _ history: [String], isDeleted: Bool = false) throws
+            -> IncomingRevision
+        {
+            IncomingRevision(
+                id: try DocumentID(id), revision: try RevisionID(parsing: revision),
+                history: try history.map { try RevisionID(parsing: $0) }, isDeleted: isDeleted, body: bytes("{}"),
+                refusesConflict: true)
+        }
+        func judge(_ id: String, _ revision: String, _ parent: String?) throws -> ProposalAnswer {
+            let proposal = Proposal(
+                id: try DocumentID(id), revision: try RevisionID(parsing: revision),
+                parent: try parent.map { try RevisionID(parsing: $0) })
+            return try database.read { try $0.judge([proposal])[0] }
+        }
+        let first = try incoming("a", "2-bb", ["1-aa"])
+        _ = try database.writeBlocking { try $0.insert(first) }
+        let winner = try RevisionID(parsing: "2-bb")
+        #expect(try judge("new", "5-aa", "4-aa") == .acceptable)
+        #expect(try judge("a", "2-bb", "1-aa") == .known)
+        #expect(try judge("a", "1-aa", nil) == .known)
+        #expect(try judge("a", "3-cc", "2-bb") == .acceptable)
+        #expect(try judge("a", "3-cc", "1-aa") == .conflict(winner: winner))
+        #expect(try judge("a", "1-cc", nil) == .conflict(winner: winner))
+        for refused in [try incoming("a", "2-cc", ["1-aa"]), try incoming("a", "1-cc", [])] {
+            let error = #expect(throws: KithError.self) { () throws in
+                try database.writeBlocking { try $0.insert(refused) }
+            }
+            #expect(error?.code == .conflict)
+        }
+        let tombstone = try incoming("a", "3-dd", ["2-bb", "1-aa"], isDeleted: true)
+        #expect(try database.writeBlocking { try $0.insert(tombstone) } == .inserted(sequence: 2))
+        #expect(try database.writeBlocking { try $0.insert(tombstone) } == .alreadyPresent)
+        #expect(try judge("a", "1-cc", nil) == .acceptable)
+        let anew = try incoming("a", "1-cc", [])
+        #expect(try database.writeBlocking { try $0.insert(anew) } == .inserted(sequence: 3))
+        #expect(try database.findFaults() == [])
+    }
+
     @Test("more collections than a connection keeps statements for")
     func many() throws {
         let database = try memoryDatabase()

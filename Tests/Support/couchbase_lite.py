@@ -156,6 +156,10 @@ class Replicator:
     def _compare(self, feed, remote):
         own = self.database.checkpoints.get((self.client, feed.name))
         feed.checkpoint_revision = (remote or {}).get("rev", "")
+        if own and not remote:
+            # Another database under the same name, or a restored one: what it was known to have counts no more.
+            for document in self.database.collections[feed.name].values():
+                document.remote = None
         if own and remote:
             feed.pushed_through = min(own.get("local", 0), remote.get("local", 0))
             if own.get("remote") == remote.get("remote"):

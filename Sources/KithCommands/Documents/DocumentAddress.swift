@@ -28,8 +28,8 @@ struct DocumentAddress {
             database: String(text[..<slash]), document: String(text[text.utf8.index(after: slash)...]))
     }
 
-    /// The name, when it is a legal one.
-    static func checkedDatabase(_ name: String) throws -> String { try DatabaseName(name).text }
+    /// The name of a database or of a collection in it, when it is a legal one.
+    static func checkedDatabase(_ name: String) throws -> String { try KeyspaceName(name).text }
 
     /// Where the node has it.
     var path: [String] {
