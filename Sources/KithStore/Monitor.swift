@@ -2,7 +2,7 @@ import Glibc
 
 /// State behind a lock, with the means to wait until it has become what one needs.
 ///
-/// `Synchronization.Mutex` has no condition variable, hence this pair from POSIX.
+/// `Synchronization.Mutex` has no condition variable, and the thread sanitizer does not see it: hence this pair from POSIX.
 ///
 /// `@unchecked Sendable`: `state` is only touched between lock and unlock of `mutex`, and the two pointers never change.
 /// This object owns both POSIX objects; nobody can wait in them when it goes away, since waiting keeps it alive.

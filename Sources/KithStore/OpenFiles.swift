@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// The files that SQLite has open in this process.
 ///
@@ -21,14 +20,14 @@ enum OpenFiles {
         var waiting: [FileID: [Int32]] = [:]
     }
 
-    private static let state = Mutex(State())
+    private static let state = Monitor(State())
 
     /// Lets SQLite open a file.
     ///
     /// - Returns: which file was opened, for `didClose`; nil when there is none of that path, as in memory.
     static func open(_ path: String, _ open: () -> Bool) -> FileID? {
         // Under the lock: nobody closes a descriptor between the opening and the counting.
-        state.withLock { state in
+        state.update { state in
             var information = stat()
             guard open(), stat(path, &information) == 0 else { return nil }
             let file = FileID(device: information.st_dev, inode: information.st_ino)
@@ -39,7 +38,7 @@ enum OpenFiles {
 
     /// Notes that SQLite has closed a file.
     static func didClose(_ file: FileID) {
-        state.withLock { state in
+        state.update { state in
             guard let count = state.counts[file] else { return }
             if count > 1 {
                 state.counts[file] = count - 1
@@ -55,12 +54,12 @@ enum OpenFiles {
         var information = stat()
         guard stat(path, &information) == 0 else { return false }
         let file = FileID(device: information.st_dev, inode: information.st_ino)
-        return state.withLock { $0.counts[file] != nil }
+        return state.update { $0.counts[file] != nil }
     }
 
     /// Closes a descriptor that may be of a database file, now or when that takes no lock away.
     static func close(_ descriptor: Int32) {
-        state.withLock { state in
+        state.update { state in
             var information = stat()
             if fstat(descriptor, &information) == 0 {
                 let file = FileID(device: information.st_dev, inode: information.st_ino)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KithCommands
 
-@Suite("Talking to the node", .timeLimit(.minutes(10)))
+@Suite("Talking to the node", .timeLimit(.minutes(60)))
 struct ConnectionTests {
     private static let good = "{\"schemaVersion\":1,\"node\":{\"name\":\"pi\",\"id\":\"K7QX-2M9F\"}}"
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KithCommands
 
-@Suite("Commands for documents", .timeLimit(.minutes(10)))
+@Suite("Commands for documents", .timeLimit(.minutes(60)))
 struct DocumentCommandTests {
     private func withNode(
         _ handler: @escaping @Sendable (FakeNode.Request) -> FakeNode.Reply, _ body: (FakeNode) async throws -> Void

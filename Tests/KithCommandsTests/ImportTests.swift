@@ -3,7 +3,7 @@ import Testing
 
 @testable import KithCommands
 
-@Suite("Import", .timeLimit(.minutes(10)))
+@Suite("Import", .timeLimit(.minutes(60)))
 struct ImportTests {
     /// A node that stores nothing: it answers as one that holds these documents.
     private static func node(

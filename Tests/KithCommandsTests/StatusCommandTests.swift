@@ -3,7 +3,7 @@ import Testing
 
 @testable import KithCommands
 
-@Suite("Status and wait against a node", .timeLimit(.minutes(10)))
+@Suite("Status and wait against a node", .timeLimit(.minutes(60)))
 struct StatusCommandTests {
     private static func chunk(_ scenario: StatusScenario) -> String {
         let line = (try? scenario.value.canonicalText()).map { $0 + "\n" } ?? ""

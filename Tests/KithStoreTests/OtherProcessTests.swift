@@ -3,7 +3,7 @@ import KithStore
 import Testing
 
 /// Another process writes to the file that this one has open.
-@Suite("Store: commits of other processes", .timeLimit(.minutes(2)))
+@Suite("Store: commits of other processes", .timeLimit(.minutes(60)))
 struct OtherProcessTests {
     private let folder = TemporaryFolder()
     private let other: ProbeProcess

@@ -2,7 +2,7 @@ import KithDocuments
 import KithStore
 import Testing
 
-@Suite("Store: waiting for changes", .timeLimit(.minutes(2)))
+@Suite("Store: waiting for changes", .timeLimit(.minutes(60)))
 struct WaitingTests {
     private let folder = TemporaryFolder()
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KithTransport
 
-@Suite("Application protocols of TLS", .timeLimit(.minutes(10)))
+@Suite("Application protocols of TLS", .timeLimit(.minutes(60)))
 @LoopActor
 struct ApplicationProtocolTests {
     let server: TestIdentity

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KithTransport
 
-@Suite("Listening and dialling", .timeLimit(.minutes(10)))
+@Suite("Listening and dialling", .timeLimit(.minutes(60)))
 @LoopActor
 struct ListenerTests {
     private func error(_ body: () throws -> Void) -> KithError? {

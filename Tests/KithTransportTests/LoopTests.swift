@@ -5,7 +5,7 @@ import Testing
 
 @testable import KithTransport
 
-@Suite("The event loop", .timeLimit(.minutes(10)))
+@Suite("The event loop", .timeLimit(.minutes(60)))
 struct LoopTests {
     @Test("timers run in the order in which they are due, equal ones in the order of their making")
     @LoopActor func timerOrder() async {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KithTransport
 
-@Suite("TLS", .timeLimit(.minutes(10)))
+@Suite("TLS", .timeLimit(.minutes(60)))
 @LoopActor
 struct TLSTests {
     let server: TestIdentity

@@ -61,7 +61,7 @@ func noise(_ count: Int, seed: UInt64) -> [UInt8] {
     return words.withUnsafeBytes { [UInt8]($0.prefix(count)) }
 }
 
-@Suite("Connections", .timeLimit(.minutes(10)))
+@Suite("Connections", .timeLimit(.minutes(60)))
 @LoopActor
 struct TransferTests {
     @Test("what is written comes back, once and in order", arguments: Medium.allCases)
