@@ -79,6 +79,8 @@ extension Node {
             guard let session = request.session, let name = session.peerName else { continue }
             let id = session.peerID.short
             if let index = result.firstIndex(where: { $0.id == id }) {
+                // The name by which it is accepted; discovery may have numbered it.
+                result[index].name = name
                 result[index].askedAt = request.beganSeconds
             } else {
                 result.append(

@@ -94,7 +94,7 @@ public final class Node {
         links.onChange = { [weak self] in self?.statusChanged() }
         pairing.onChange = { [weak self] in self?.statusChanged() }
         pairing.onAgreed = { [weak self] id, name, address throws(KithError) in
-            guard let self else { throw KithError(.closed, "the node is stopping") }
+            guard let self, !isStopping else { throw KithError(.closed, "the node is stopping") }
             if let address { links.answered(id, at: address) }
             return try trust(id, name: name)
         }

@@ -52,7 +52,7 @@ public enum NodeLimits {
     static let reopenSeconds = 10.0
     /// Pairings under way at the same time, in each direction.
     static let pairingsMax = 8
-    /// Of those, how many machines at one address may ask for.
+    /// Of those, how many one machine may ask for.
     static let pairingsPerAddressMax = 2
     /// Pairings that are kept in all, those that have ended included.
     static let pairingsRememberedMax = 32
@@ -60,6 +60,8 @@ public enum NodeLimits {
     static let pairingOpenSeconds = 10.0
     /// A request to pair that nobody has accepted by then is over.
     static let pairingAskSeconds = 60.0
+    /// How long the last message of a pairing may take to go out.
+    static let pairingLingerSeconds = 1.0
     /// The two people compare the numbers within this time.
     static let pairingCompareSeconds = 60.0
     /// Refused documents that status remembers for each peer and database.

@@ -48,7 +48,7 @@ extension RESTRouter {
         guard let with = body["with"]?.stringValue, !with.isEmpty else {
             throw KithError(.badRequest, "the body must be {\"with\": NAME, ID or ADDRESS}")
         }
-        let pairing = try node.pairing.ask(try node.addresses(of: with))
+        let pairing = try node.askToPair(with)
         exchange.respond(HTTPAnswer(201, pairing.json))
     }
 
@@ -71,6 +71,8 @@ extension RESTRouter {
             await node.waitForStatus(after: version)
         }
         exchange.onClosed = nil
+        // The client may have gone before anybody listened for that.
+        if exchange.isClosed { pairing.end(.cancelled) }
         exchange.endStream()
     }
 }

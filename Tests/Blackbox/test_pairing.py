@@ -22,12 +22,13 @@ class Pairing(NodeTestCase):
         self.addCleanup(terminal.close)
         return terminal
 
-    def ask(self):
+    def ask(self, who=None):
         """tablet asks and kitchen-pi accepts; both people are asked about the number."""
         asking = self.at(self.tablet, "pair", f"127.0.0.1:{self.kitchen.port}")
         asking.until("kith pair accept")
         wait_for("the request at kitchen-pi", lambda: [n for n in self.kitchen.status()["nearby"] if n["askedAt"]])
-        asked = self.at(self.kitchen, "pair", "accept", "tablet")
+        # By name, or by the ID in any form.
+        asked = self.at(self.kitchen, "pair", "accept", who or "tablet")
         asked.until("tablet (127.0.0.1:", "wants to pair", "[y/N]")
         asking.until("[y/N]")
         return asking, asked
@@ -100,7 +101,7 @@ class Pairing(NodeTestCase):
         self.assertEqual(asked.end(), 75)
         self.assertIn("tablet gave up", asked.shown)
         self.assertNobodyTrusted()
-        asking, asked = self.ask()
+        asking, asked = self.ask(self.tablet.node_id.replace("-", "").lower())
         # The terminal of one is closed.
         asked.process.kill()
         asked.end()
@@ -168,12 +169,13 @@ class Pairing(NodeTestCase):
             self.assertEqual(process.wait(), 0)
 
     def test_no_answer_possible(self):
-        """without a terminal and without input the answer is No"""
+        """without a terminal and without input nothing is paired, and nobody is alarmed"""
         asking = self.script(self.tablet, "pair", f"127.0.0.1:{self.kitchen.port}")
         done = self.kitchen.run("pair", "accept", "tablet")
-        self.assertEqual(done.returncode, 17, done.stderr)
-        self.assertEqual([json.loads(line)["state"] for line in asking.stdout][-1], "failed")
-        self.assertEqual(asking.wait(), 17)
+        self.assertEqual(done.returncode, 75, done.stderr)
+        last = [json.loads(line) for line in asking.stdout][-1]
+        self.assertEqual((last["state"], last["reason"], last["by_peer"]), ("failed", "cancelled", True))
+        self.assertEqual(asking.wait(), 75)
         self.assertNobodyTrusted()
 
     def test_mistakes(self):
@@ -181,6 +183,7 @@ class Pairing(NodeTestCase):
         self.assertRefused(self.tablet.run("pair", "nobody"), 10, "nobody", "kith pair")
         self.assertRefused(self.tablet.run("pair", "127.0.0.1:1"), 75, "127.0.0.1:1")
         self.assertRefused(self.tablet.run("pair", f"127.0.0.1:{self.tablet.port}"), 19, "this node itself")
+        self.assertRefused(self.tablet.run("pair", "one:two:three"), 10, "one:two:three")
         done = self.tablet.run("pair", "accept", "--timeout", "100ms")
         self.assertEqual(done.returncode, 5)
         self.assertIn("in vain", done.stderr)
@@ -197,5 +200,12 @@ class Pairing(NodeTestCase):
         asked.type("y\n")
         self.assertEqual((asking.end(), asked.end()), (0, 0))
         names = {peer["name"] for peer in self.tablet.status()["peers"]}
-        self.assertEqual(len(names), 2)
-        self.assertIn("kitchen-pi", names)
+        self.assertEqual(names, {"kitchen-pi", self.kitchen.status()["node"]["id"]})
+        # Once more, a peer keeps the name that it has here.
+        self.tablet.check("trust", self.kitchen.node_id, "--name", "the kitchen")
+        asking, asked = self.ask()
+        self.assertIn("the kitchen is trusted here already", asking.shown)
+        asking.type("y\n")
+        asked.type("y\n")
+        self.assertEqual((asking.end(), asked.end()), (0, 0))
+        self.assertEqual({peer["name"] for peer in self.tablet.status()["peers"]}, {"kitchen-pi", "the kitchen"})

@@ -91,7 +91,7 @@ struct PairingTests {
         for node in [a, b, middle] { await node.node.stop() }
     }
 
-    @Test("a stranger that speaks pairing gets nothing else, and too many of them do not keep others out")
+    @Test("a stranger that speaks pairing gets nothing else, and those that are silent do not keep others out")
     func nothingElse() async throws {
         let node = try await Running("kitchen-pi")
         let stranger = try await Running("stranger")
@@ -115,15 +115,28 @@ struct PairingTests {
         pairing.connection.write(upgrade)
         await pairing.closed()
         #expect(!String(decoding: pairing.received, as: UTF8.self).contains("HTTP"))
-        // Silent ones are only so many for an address.
+        // Silent ones are only so many of one machine: the oldest gives way to one that has something to say.
         var silent: [Dialled] = []
         for _ in 0..<NodeLimits.pairingsPerAddressMax {
             silent.append(try dial(PairingSession.applicationProtocol))
         }
         await until(node) { $0.count { !$0.isOver } == NodeLimits.pairingsPerAddressMax }
-        let one = try dial(PairingSession.applicationProtocol)
-        await one.closed()
-        #expect(node.node.pairing.all.count { !$0.isOver } == NodeLimits.pairingsPerAddressMax)
+        let asking = try ask(stranger, node)
+        await until(node) { $0.contains(where: \.awaitsAcceptance) }
+        var open = node.node.pairing.all.filter { !$0.isOver }
+        #expect(open.count == NodeLimits.pairingsPerAddressMax)
+        // What a person has accepted gives way to nobody.
+        open = open.filter(\.awaitsAcceptance)
+        let accepted = try #require(open.first)
+        accepted.accept()
+        await until(stranger) { _ in asking.stateName == "comparing" }
+        await until(node) { _ in accepted.stateName == "comparing" }
+        for _ in 0..<5 {
+            let more = try dial(PairingSession.applicationProtocol)
+            await until(node) { $0.count { !$0.isOver } == NodeLimits.pairingsPerAddressMax }
+            silent.append(more)
+        }
+        #expect(accepted.stateName == "comparing")
         #expect(node.home.peerBook.count == 0)
         for one in silent { one.connection.abort() }
         await node.node.stop()
@@ -136,12 +149,99 @@ struct PairingTests {
         let own = try ask(node, node)
         await until(node) { _ in own.isOver }
         #expect(own.error?.message == "that is this node itself")
+        let other = try node.node.pairing.ask(
+            [try SocketAddress(parsing: "127.0.0.1:\(node.node.port)")], expecting: "AAAA-AAAA")
+        await until(node) { _ in other.isOver }
+        #expect(other.session == nil && other.error != nil)
         let free = try SocketAddress(parsing: "127.0.0.1:1")
         let nobody = try node.node.pairing.ask([free])
         await until(node) { _ in nobody.isOver }
         #expect(nobody.error?.code == .connectionLost)
-        #expect(throws: KithError.self) { try node.node.addresses(of: "nobody-of-that-name") }
+        #expect(throws: KithError.self) { try node.node.askToPair("nobody-of-that-name") }
         await node.node.stop()
+    }
+
+    @Test("an address where another machine answers than the one that is meant is passed over")
+    func passedOver() async throws {
+        let (a, b) = (try await Running("tablet"), try await Running("kitchen-pi"))
+        let other = try await Running("kitchen-pi")
+        let places = try [a, other, b].map { try SocketAddress(parsing: "127.0.0.1:\($0.node.port)") }
+        let asking = try a.node.pairing.ask(places, expecting: b.id.short)
+        await until(b) { $0.contains(where: \.awaitsAcceptance) }
+        #expect(asking.session?.peerID == b.id)
+        let requests = other.node.pairing.all.filter(\.awaitsAcceptance)
+        #expect(requests.isEmpty)
+        for node in [a, b, other] { await node.node.stop() }
+    }
+
+    @Test(
+        "who is silent, whom nobody accepts and what nobody answers is over after its time, and pieces do not prolong it"
+    )
+    func expiry() async throws {
+        let (a, b) = (try await Running("tablet"), try await Running("kitchen-pi"))
+        let address = try SocketAddress(parsing: "127.0.0.1:\(b.node.port)")
+        let identity = try TLSIdentity(
+            certificatePEM: a.home.identity.certificatePEM, privateKeyPEM: a.home.identity.privateKeyPEM)
+        b.node.pairing.times = PairingTimes(openSeconds: 0.2, askSeconds: 3600, compareSeconds: 3600)
+        let silent = Dialled(
+            Connection.dial(
+                address,
+                tls: try TLSContext.client(
+                    identity: identity, verify: { _ in .trusted },
+                    applicationProtocol: PairingSession.applicationProtocol)))
+        // A piece of a message, which says nothing.
+        silent.connection.write([4, 0, 1])
+        await silent.closed()
+        #expect(String(decoding: silent.received, as: UTF8.self).contains("expired"))
+        b.node.pairing.times = PairingTimes(openSeconds: 3600, askSeconds: 0.2, compareSeconds: 3600)
+        let unheeded = try ask(a, b)
+        await until(a) { _ in unheeded.isOver }
+        #expect(unheeded.session?.state == .failed(.expired, byPeer: true))
+        b.node.pairing.times = PairingTimes(openSeconds: 3600, askSeconds: 3600, compareSeconds: 0.2)
+        let unanswered = try ask(a, b)
+        await until(b) { $0.contains(where: \.awaitsAcceptance) }
+        b.node.pairing.all.last?.accept()
+        await until(a) { _ in unanswered.isOver }
+        #expect(unanswered.session?.state == .failed(.expired, byPeer: true) && unanswered.hasShownNumber)
+        #expect(a.home.peerBook.count == 0 && b.home.peerBook.count == 0)
+        await a.node.stop()
+        await b.node.stop()
+    }
+
+    @Test("a machine that asks once more has given up what it had asked before")
+    func askedAgain() async throws {
+        let (a, b) = (try await Running("tablet"), try await Running("kitchen-pi"))
+        let first = try ask(a, b)
+        await until(b) { $0.contains(where: \.awaitsAcceptance) }
+        let second = try ask(a, b)
+        await until(a) { _ in first.isOver && second.stateName == "waiting" }
+        await until(b) { $0.count(where: \.awaitsAcceptance) == 1 && $0.last?.awaitsAcceptance == true }
+        await a.node.stop()
+        await b.node.stop()
+    }
+
+    @Test("one machine that asks all the time keeps nobody out, and what a person has accepted stays")
+    func room() {
+        func request(_ group: String, _ isUnheeded: Bool = true) -> PairingRoom.Request {
+            PairingRoom.Request(group: group, isUnheeded: isUnheeded)
+        }
+        let one = [request("a"), request("a")]
+        #expect(PairingRoom.verdict([], newcomer: "a") == .room)
+        #expect(PairingRoom.verdict(one, newcomer: "b") == .room)
+        #expect(PairingRoom.verdict(one, newcomer: "a") == .replace(0))
+        #expect(PairingRoom.verdict([request("a", false), request("a")], newcomer: "a") == .replace(1))
+        #expect(PairingRoom.verdict([request("a", false), request("a", false)], newcomer: "a") == .full)
+        let many = ["x", "a", "a", "b", "b", "c", "c", "d"].map { request($0) }
+        #expect(many.count == NodeLimits.pairingsMax)
+        #expect(PairingRoom.verdict(many, newcomer: "new") == .replace(1))
+        #expect(PairingRoom.verdict(many.map { request($0.group, false) }, newcomer: "new") == .full)
+
+        let groups = ["192.168.1.5:1", "192.168.1.6:1", "[2001:db8::1]:1", "[2001:db8::2]:9", "[2001:db8:0:1::2]:9"]
+            .map { PairingRoom.group(ofAddress: $0) }
+        #expect(groups[0] != groups[1] && groups[2] == groups[3] && groups[2] != groups[4])
+        let local = ["[fe80::1%eth0]:1", "[fe80::2%eth0]:1", "[fe80::1%eth0]:2", "[fe80::1%eth1]:1"]
+            .map { PairingRoom.group(ofAddress: $0) }
+        #expect(local[0] == local[2] && local[0] != local[1] && local[0] != local[3])
     }
 
     /// A connection of a stranger, and what came back on it.

@@ -250,6 +250,39 @@ struct PairingTests {
         play(pair.asked, 6)
     }
 
+    @Test("no order of messages and answers reaches a pair without the other side's word that its person said Yes")
+    func anyOrderWithoutTheirYes() {
+        let messages: [PairingMessage] = [
+            .hello(
+                name: "tablet", commitment: PairingTranscript.commitment(nonce: Self.fill(1), initiator: Self.tablet)),
+            .accepted(name: "kitchen-pi", nonce: Self.fill(2)), .reveal(nonce: Self.fill(1)), .paired,
+        ]
+        func play(_ session: PairingSession, _ depth: Int) {
+            switch session.state {
+            case .agreed, .stored, .paired: Issue.record("\(session.role) came to \(session.state) alone")
+            default: break
+            }
+            guard depth > 0, !session.state.isOver else { return }
+            for message in messages {
+                var next = session
+                message.bytes.withUnsafeBytes { next.receive($0) }
+                play(next, depth - 1)
+            }
+            for step in 0..<3 {
+                var next = session
+                switch step {
+                case 0: next.accept()
+                case 1: next.answer(same: true)
+                default: next.stored()
+                }
+                play(next, depth - 1)
+            }
+        }
+        let pair = Pair()
+        play(pair.asking, 5)
+        play(pair.asked, 5)
+    }
+
     @Test("what is no message of pairing ends it, and bytes are not kept without bound")
     func badMessages() {
         let bad: [[UInt8]] = [
@@ -264,7 +297,8 @@ struct PairingTests {
             var pair = Pair()
             bytes.withUnsafeBytes { pair.asked.receive($0) }
             #expect(pair.asked.state == .failed(.broken, byPeer: false), "\(String(decoding: bytes, as: UTF8.self))")
-            bytes.withUnsafeBytes { pair.asked.receive($0) }
+            for _ in 0..<100 { bytes.withUnsafeBytes { pair.asked.receive($0) } }
+            #expect(pair.asked.bufferedByteCount == 0)
         }
         var pair = Pair()
         Self.framed(#"{"end":"a reason of a later version"}"#).withUnsafeBytes { pair.asking.receive($0) }

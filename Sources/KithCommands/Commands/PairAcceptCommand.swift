@@ -75,9 +75,13 @@ enum PairAcceptCommand: Command {
         let answer = try client(context).json(NodeRequest("GET", ["_kith", "pairings"]))
         let asking = try (answer["pairings"]?.arrayValue ?? []).map { try PairingReport($0) }
             .filter { $0.role == "responder" && $0.state == "waiting" }
-        let meant = asking.filter { report in
-            guard let wanted else { return true }
-            return report.name.map { DisplayText.same($0, wanted) } ?? false || DisplayText.same(report.short, wanted)
+        // An ID says more than a name, which everybody can give himself.
+        var meant = asking
+        if let wanted {
+            meant = asking.filter { $0.hasID(wanted) }
+            if meant.isEmpty {
+                meant = asking.filter { $0.name.map { DisplayText.same($0, wanted) } ?? false }
+            }
         }
         guard meant.count < 2 else {
             let list = meant.map { "\($0.shownName) \($0.short)" }.joined(separator: ", ")

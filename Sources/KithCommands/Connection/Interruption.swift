@@ -14,6 +14,9 @@ enum Interruption {
     /// The signal that came, or 0.
     static var signal: Int32 { pendingSignal.load(ordering: .acquiring) }
 
+    /// The signal that came, which then counts as handled: what is asked of the node afterwards is not interrupted.
+    static func take() -> Int32 { pendingSignal.exchange(0, ordering: .acquiringAndReleasing) }
+
     /// From now on the two signals are only noted.
     static func begin() {
         guard descriptor < 0 else { return }

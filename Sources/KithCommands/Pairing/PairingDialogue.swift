@@ -37,15 +37,25 @@ final class PairingDialogue {
             try splitter.receive(piece) { (line) throws in
                 if !line.isEmpty { try show(try NodeClient.parse(line)) }
             }
+            try lookForAnswer(path)
             return .more
         }
-        if Interruption.signal != 0 {
-            context.console.note("\nGiven up; nothing was paired.")
-            return 128 + Interruption.signal
+        let signal = Interruption.take()
+        if signal != 0 {
+            try giveUp(path)
+            guard last?.peer != nil else { return 128 + signal }
         }
         guard let last, last.isOver else { throw ConnectionFailure.ended() }
         guard last.state == "paired" else { throw last.failure }
         return ExitStatus.success
+    }
+
+    /// Ends the pairing, and says what the node says of it: it may have come to a pair a moment before.
+    private func giveUp(_ path: [String]) throws {
+        let answer = try context.node.json(NodeRequest("DELETE", path))
+        let report = try PairingReport(answer)
+        guard report.peer == nil else { return try show(answer) }
+        context.console.note("\nGiven up; nothing was paired.")
     }
 
     // MARK: What is shown
@@ -99,13 +109,13 @@ final class PairingDialogue {
 
     private func warn(_ report: PairingReport) {
         let console = context.console
-        if report.isNameTaken {
+        if let known = report.knownAs {
+            console.note("\(DisplayText.safe(known)) is trusted here already; this lets it trust this node again.")
+        } else if report.isNameTaken {
             console.note(
                 "\(StatusMarks.attention(console.style)) You trust another machine that is called \(report.shownName). This one has another key."
             )
-            console.note("  If it was set up anew, end here with No, and first type: kith untrust NAME")
-        } else if let known = report.knownAs {
-            console.note("\(DisplayText.safe(known)) is trusted here already; this lets it trust this node again.")
+            console.note("  If it was set up anew, end here with Ctrl-C, and first type: kith untrust NAME")
         }
     }
 
@@ -114,16 +124,18 @@ final class PairingDialogue {
     private func lookForAnswer(_ path: [String]) throws {
         guard isAsking, let answer = lines.next() else { return }
         isAsking = false
-        let isSame: Bool
+        let request: NodeRequest
         switch answer {
-        case .line(let text): isSame = ["y", "yes"].contains(text.lowercased())
+        case .line(let text):
+            let isSame = ["y", "yes"].contains(text.lowercased())
+            request = NodeRequest("POST", path, body: (["same": .bool(isSame)] as JSONValue).canonicalBytes())
         case .end:
-            isSame = false
+            // Nobody is there who has seen anything: that is no word on the numbers.
+            request = NodeRequest("DELETE", path)
             if !isJSON { context.console.note("") }
         }
         do {
-            _ = try context.node.json(
-                NodeRequest("POST", path, body: (["same": .bool(isSame)] as JSONValue).canonicalBytes()))
+            _ = try context.node.json(request)
         } catch let error as KithError where error.code == .conflict || error.code == .notFound {
             // It has ended meanwhile, which the feed tells.
         }

@@ -8,6 +8,9 @@ struct PairingReport {
     let address: String
     let name: String?
     let short: String
+    let id: String
+    /// Whether a number was shown before it ended.
+    let hasShownNumber: Bool
     let digits: String
     let words: String
     let peer: String?
@@ -29,6 +32,8 @@ struct PairingReport {
         address = value["address"]?.stringValue ?? ""
         name = value["name"]?.stringValue
         short = value["short"]?.stringValue ?? ""
+        id = value["id"]?.stringValue ?? ""
+        hasShownNumber = value["shown"]?.boolValue ?? false
         digits = value["digits"]?.stringValue ?? ""
         words = value["words"]?.stringValue ?? ""
         peer = value["peer"]?.stringValue
@@ -66,22 +71,41 @@ struct PairingReport {
                 isByPeer
                     ? "at \(other) somebody said that the screens differ; nothing was paired"
                     : "the screens differ; nothing was paired, and \(other) was told",
-                remedy:
-                    "Somebody may be listening between the two machines. Try once more; if they differ again, type the IDs: kith trust"
-            )
-        case "expired": KithError(.timedOut, "nobody answered in time; nothing was paired")
+                remedy: Self.listeningRemedy)
+        case "expired":
+            KithError(
+                .timedOut, "nobody answered in time; nothing was paired",
+                remedy: hasShownNumber ? Self.listeningRemedy : nil)
         case "busy": KithError(.busy, "too many machines ask \(other) to pair now", remedy: "Try again in a minute")
         case "broken":
             KithError(
                 .protocolViolation, "what answers as \(other) does not keep to the protocol of pairing",
-                remedy: "Look whether both machines run the same version of Kith")
+                remedy: hasShownNumber
+                    ? Self.listeningRemedy : "Look whether both machines run the same version of Kith")
         case "lost":
-            KithError(.connectionLost, "the connection with \(other) was lost; nothing was paired", remedy: "Try again")
+            KithError(
+                .connectionLost, "the connection with \(other) was lost; nothing was paired",
+                remedy: hasShownNumber ? Self.listeningRemedy : "Try again")
         case "failed":
             KithError(.inputOutput, "\(other) could not write down that it trusts this node", remedy: "Look at its log")
         default:
             KithError(
                 .closed, isByPeer ? "\(other) gave up; nothing was paired" : "the pairing was given up")
         }
+    }
+
+    /// Also where the other side fell silent after the numbers were known: that is what somebody in between does who
+    /// sees that they differ.
+    private static let listeningRemedy =
+        "Somebody may be listening between the two machines. Try once more; if it ends so again, type the IDs: kith trust"
+
+    /// Whether a person means this one by an ID, short or whole, as people type it.
+    func hasID(_ text: String) -> Bool {
+        let typed = Self.plain(text)
+        return typed.count >= 8 && (typed == Self.plain(short) || typed == Self.plain(id))
+    }
+
+    private static func plain(_ text: String) -> String {
+        String(text.uppercased().filter { $0 != "-" && $0 != " " })
     }
 }

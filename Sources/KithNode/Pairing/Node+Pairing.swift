@@ -1,29 +1,36 @@
 import KithDocuments
 import KithTransport
+import KithTrust
 
 extension Node {
-    /// Where the machine may be that a person wants to pair with.
+    /// Asks the machine that a person means.
     ///
-    /// - Parameter text: the name or the short ID of a node nearby, or an address, with or without a port.
-    /// - Throws: `.notFound` when none of that name is seen; `.badName` when several are.
-    func addresses(of text: String) throws(KithError) -> [SocketAddress] {
-        let found = nearby.all.filter { $0.name == text || $0.shortID == text.uppercased() }
+    /// - Parameter text: an address, with or without a port; the short or whole ID, or the name of a node nearby; the name
+    ///   of a host.
+    /// - Throws: `.notFound` when none of that name is seen; `.badName` when several are; as `PairingManager.ask`.
+    func askToPair(_ text: String) throws(KithError) -> NodePairing {
+        let address = try? SocketAddress(parsing: text, defaultPort: NodeLimits.portDefault)
+        if let address, !address.isName { return try pairing.ask([address]) }
+        let shortID = (try? NodeID(parsing: text))?.short ?? text.uppercased()
+        let all = nearby.all
+        let byID = all.filter { $0.shortID == shortID }
+        let found = byID.isEmpty ? all.filter { $0.name == text } : byID
         guard found.count < 2 else {
             throw KithError(
                 .badName, "\(found.count) nodes nearby are called \(text)",
                 remedy: "Give the ID: \(found.map(\.shortID).joined(separator: " or "))")
         }
         if let one = found.first {
-            let seen = links.addresses.discovered(shortID: one.shortID)
-            guard seen.isEmpty else { return seen }
-            if let address = try? SocketAddress(parsing: one.address) { return [address] }
+            var places = links.addresses.discovered(shortID: one.shortID)
+            if places.isEmpty, let seen = try? SocketAddress(parsing: one.address) { places = [seen] }
+            return try pairing.ask(places, expecting: one.shortID)
         }
         // A name without a dot or colon is meant as the name of a node, not of a host.
-        guard text.contains(where: { $0 == "." || $0 == ":" }) else {
+        guard let address, text.contains(where: { $0 == "." || $0 == ":" }) else {
             throw KithError(
                 .notFound, "no node called \(text) is seen nearby",
                 remedy: "See who is there with kith pair, or give its address")
         }
-        return [try SocketAddress(parsing: text, defaultPort: NodeLimits.portDefault)]
+        return try pairing.ask([address])
     }
 }

@@ -30,6 +30,7 @@ extension NodePairing {
             case .opening, .waiting, .exchanging, .agreed, .stored: break
             }
         }
+        members.append(("shown", .bool(hasShownNumber)))
         if let peer { members.append(("peer", .string(peer.name))) }
         if let error {
             members.append(("error", .string(error.code.name)))

@@ -16,11 +16,15 @@ final class NodePairing {
     private(set) var error: KithError?
     /// The entry in the book, once there is one.
     private(set) var peer: Peer?
-    /// When the other machine has asked, in seconds since 1970.
+    /// When it began, in seconds since 1970.
     let beganSeconds = WallClock.seconds
     private(set) var session: PairingSession?
     /// The address that was dialled, by the side that asks.
     private(set) var dialled: SocketAddress?
+    /// Whether a person could see a number: an end after that, without an answer, is a sign that somebody was in between.
+    private(set) var hasShownNumber = false
+    /// The short ID that discovery has promised at the addresses; an answer of another machine is passed over.
+    private let expectedShortID: String?
     private var connection: Connection?
     private var candidates: ArraySlice<SocketAddress> = []
     private var timer: LoopTimer?
@@ -32,23 +36,29 @@ final class NodePairing {
         self.manager = manager
         role = .responder
         address = info.remoteName
+        expectedShortID = nil
         take(connection)
-        begin(connection, info)
-        startTimer(NodeLimits.pairingOpenSeconds)
+        do throws(KithError) {
+            try begin(connection, info)
+            startTimer(manager.times.openSeconds)
+        } catch {
+            fail(error)
+        }
     }
 
     /// A machine that is asked: its addresses are tried one after the other.
-    init(number: Int, asking candidates: [SocketAddress], manager: PairingManager) {
+    init(number: Int, asking candidates: [SocketAddress], expecting shortID: String?, manager: PairingManager) {
         self.number = number
         self.manager = manager
         role = .initiator
         address = candidates.first?.description ?? ""
+        expectedShortID = shortID
         self.candidates = candidates[...]
     }
 
     /// The state, in one word, as REST tells it.
     var stateName: String {
-        guard let session else { return error == nil ? "connecting" : "failed" }
+        guard let session else { return error == nil || connection != nil ? "connecting" : "failed" }
         return switch session.state {
         case .opening: "connecting"
         case .waiting: "waiting"
@@ -62,29 +72,29 @@ final class NodePairing {
     }
 
     /// Whether nothing more happens.
-    var isOver: Bool { session.map(\.state.isOver) ?? (error != nil) }
+    var isOver: Bool { session.map(\.state.isOver) ?? (error != nil && connection == nil && candidates.isEmpty) }
 
     /// Whether the person at this machine is asked to accept it.
     var awaitsAcceptance: Bool { role == .responder && session?.state == .waiting }
 
+    /// Whether it may give way to another request: no person has had to do with it yet.
+    var isUnheeded: Bool { role == .responder && (session?.state == .opening || session?.state == .waiting) }
+
     // MARK: The person at this machine
 
     func start() {
+        startTimer(NodeLimits.dialSecondsMax)
         tryNext()
     }
 
     /// Accepts the request of the other machine.
     func accept() {
-        guard awaitsAcceptance else { return }
-        session?.accept()
-        startTimer(NodeLimits.pairingCompareSeconds)
-        advance()
+        change { $0.accept() }
     }
 
     /// What the person says of the two numbers.
     func answer(same: Bool) {
-        session?.answer(same: same)
-        advance()
+        change { $0.answer(same: same) }
     }
 
     /// Ends it, unless it is over.
@@ -96,18 +106,15 @@ final class NodePairing {
                     ? KithError(.timedOut, "\(address) did not answer in time")
                     : KithError(.closed, "the pairing was given up"))
         }
-        session?.fail(reason)
-        advance()
+        change { $0.fail(reason) }
     }
 
     // MARK: The connection
 
     private func tryNext() {
         guard let next = candidates.popFirst() else {
-            return fail(
-                error ?? KithError(.connectionLost, "no address of the other machine answers"))
+            return fail(error ?? KithError(.connectionLost, "no address of the other machine answers"))
         }
-        error = nil
         address = next.description
         dialled = next
         var options = ConnectionOptions()
@@ -116,69 +123,86 @@ final class NodePairing {
         take(connection)
         connection.onReady = { [weak self, unowned connection] info in
             guard let self else { return }
-            begin(connection, info)
-            startTimer(NodeLimits.pairingAskSeconds)
-            advance()
+            do throws(KithError) {
+                try begin(connection, info)
+                error = nil
+                startTimer(manager.times.askSeconds)
+                flush()
+                changed()
+            } catch {
+                passOver(error)
+            }
         }
+    }
+
+    /// What answers at this address is not the machine that is meant: the next one is tried.
+    private func passOver(_ error: KithError) {
+        self.error = error
+        drop()
+        tryNext()
     }
 
     private func take(_ connection: Connection) {
         self.connection = connection
-        connection.onReceive = { [weak self] bytes in
-            self?.session?.receive(bytes)
-            self?.advance()
-        }
+        connection.onReceive = { [weak self] bytes in self?.change { $0.receive(bytes) } }
         connection.onClose = { [weak self] in self?.closed($0) }
     }
 
-    private func begin(_ connection: Connection, _ info: ConnectionInfo) {
+    private func begin(_ connection: Connection, _ info: ConnectionInfo) throws(KithError) {
         guard info.tlsVersion == "TLSv1.3", let hash = info.peer?.publicKeyHash,
             let exporter = connection.exportKeyingMaterial(
-                label: PairingSession.exporterLabel, context: [], count: PairingSession.nonceByteCount),
-            let nonce = try? PairingSession.freshNonce()
-        else { return fail(KithError(.tlsFailed, "\(address) does not speak TLS as pairing needs it")) }
+                label: PairingSession.exporterLabel, context: [], count: PairingSession.nonceByteCount)
+        else { throw KithError(.tlsFailed, "\(address) does not speak TLS as pairing needs it") }
         let id = NodeID(subjectPublicKeyHash: hash)
-        guard id != manager.ownID else { return fail(KithError(.badRequest, "that is this node itself")) }
+        guard id != manager.ownID else { throw KithError(.badRequest, "that is this node itself") }
+        if let expectedShortID, id.short != expectedShortID {
+            throw KithError(.wrongKey, "\(address) is \(id.short), and not \(expectedShortID) as was announced")
+        }
         address = info.remoteName
         session = PairingSession(
-            role: role, ownID: manager.ownID, ownName: manager.ownName, peerID: id, exporter: exporter, nonce: nonce)
+            role: role, ownID: manager.ownID, ownName: manager.ownName, peerID: id, exporter: exporter,
+            nonce: try PairingSession.freshNonce())
     }
 
     private func closed(_ error: KithError?) {
-        connection = nil
-        guard let session, !session.state.isOver else {
-            if self.session == nil, self.error == nil {
-                self.error = error ?? KithError(.connectionLost, "\(address) closed the connection")
-                tryNext()
+        guard session != nil else {
+            var reason = error ?? KithError(.connectionLost, "\(address) closed the connection")
+            if reason.code == .protocolViolation || reason.code == .notTrusted {
+                reason = KithError(
+                    reason.code, "\(address) does not pair by a number",
+                    remedy: "Its version of Kith may be older: use kith trust on both machines", cause: reason)
             }
-            return
+            return passOver(reason)
         }
-        self.session?.connectionLost()
-        if error?.code == .notTrusted {
-            self.error = KithError(
-                .notTrusted, "\(address) refuses to pair this way",
-                remedy: "Its version of Kith may be older: use kith trust on both machines")
-        }
-        advance()
+        connection = nil
+        change { $0.connectionLost() }
     }
 
     private func fail(_ error: KithError) {
         self.error = error
         session = nil
+        candidates = []
         finish()
         changed()
+    }
+
+    private func drop() {
+        guard let connection else { return }
+        self.connection = nil
+        connection.onReceive = nil
+        connection.onClose = nil
+        connection.onReady = nil
+        guard connection.isOpen else { return connection.abort() }
+        connection.close()
+        // What was said last has gone out by then, to a peer that reads; strangers keep nothing open.
+        EventLoop.shared.schedule(afterSeconds: NodeLimits.pairingLingerSeconds) { connection.abort() }
     }
 
     private func finish() {
         timer?.cancel()
         timer = nil
         candidates = []
-        guard let connection else { return }
-        self.connection = nil
-        connection.onReceive = nil
-        connection.onClose = nil
-        connection.onReady = nil
-        if connection.isOpen { connection.close() } else { connection.abort() }
+        drop()
     }
 
     private func startTimer(_ seconds: Double) {
@@ -186,13 +210,26 @@ final class NodePairing {
         timer = EventLoop.shared.schedule(afterSeconds: seconds) { [weak self] in self?.end(.expired) }
     }
 
-    /// Sends what the session has to say, writes the book when it is time, and tells what has changed.
-    private func advance() {
-        guard session != nil else { return }
-        if session?.state == .waiting, role == .responder { startTimer(NodeLimits.pairingAskSeconds) }
-        if case .comparing? = session?.state, role == .initiator { startTimer(NodeLimits.pairingCompareSeconds) }
+    // MARK: The session
+
+    /// Lets something happen to the session, and does what follows from it. Bytes that change nothing, such as a piece of
+    /// a message, move no timer and tell nobody.
+    private func change(_ body: (inout PairingSession) -> Void) {
+        guard var next = session else { return }
+        let before = next.state
+        body(&next)
+        session = next
+        guard next.state != before else { return }
+        switch next.state {
+        case .waiting: startTimer(manager.times.askSeconds)
+        case .exchanging: startTimer(manager.times.compareSeconds)
+        case .comparing:
+            hasShownNumber = true
+            if role == .initiator { startTimer(manager.times.compareSeconds) }
+        default: break
+        }
         flush()
-        if session?.state == .agreed, peer == nil {
+        if next.state == .agreed {
             do {
                 peer = try manager.store(self)
                 session?.stored()

@@ -5,7 +5,7 @@ import KithTrust
 /// The pairings under way of a node, and those that have just ended.
 ///
 /// A stranger can open a connection that speaks pairing and nothing else. It costs little, is limited in number and for
-/// each address, and is gone after `NodeLimits.pairingAskSeconds` unless a person accepts it.
+/// each address (`PairingRoom`), and is gone after `NodeLimits.pairingAskSeconds` unless a person accepts it.
 @LoopActor
 final class PairingManager {
     let ownID: NodeID
@@ -16,6 +16,9 @@ final class PairingManager {
     private let log: NodeLog
     private var pairings: [NodePairing] = []
     private var nextNumber = 1
+    private var isStopped = false
+    /// How long pairings may take.
+    var times = PairingTimes()
     /// Trusts a node under a name, durably, and remembers where it was reached.
     var onAgreed: ((NodeID, String, SocketAddress?) throws(KithError) -> Peer)?
     /// Called whenever something of a pairing that is shown has changed.
@@ -25,7 +28,8 @@ final class PairingManager {
         identity: TLSIdentity, ownID: NodeID, ownName: String, book: PeerBook, log: NodeLog
     ) throws(KithError) {
         self.ownID = ownID
-        self.ownName = ownName
+        // Others take no other names; the configuration's rule is older.
+        self.ownName = (try? NodeName.check(ownName)) == nil ? ownID.short : ownName
         self.book = book
         self.log = log
         client = try TLSContext.client(
@@ -37,30 +41,40 @@ final class PairingManager {
 
     func pairing(_ number: Int) -> NodePairing? { pairings.first { $0.number == number } }
 
-    /// Takes a connection on which a stranger wants to pair, unless too many do.
+    /// Takes a connection on which a stranger wants to pair. When there is no room, the oldest request of whoever has most
+    /// gives way, unless a person is busy with it.
     func accept(_ connection: Connection, _ info: ConnectionInfo) {
         let active = pairings.filter { $0.role == .responder && !$0.isOver }
-        let host = Self.host(info.remoteName)
-        guard active.count < NodeLimits.pairingsMax,
-            active.count(where: { Self.host($0.address) == host }) < NodeLimits.pairingsPerAddressMax
-        else {
-            log.aboutStranger(
-                "\(info.remoteName)  wants to pair, and too many do already", key: "pairing refused \(host)")
-            return connection.abort()
+        let group = PairingRoom.group(ofAddress: info.remoteName)
+        let requests = active.map {
+            PairingRoom.Request(group: PairingRoom.group(ofAddress: $0.address), isUnheeded: $0.isUnheeded)
         }
-        let pairing = NodePairing(number: takeNumber(), accepted: connection, info: info, manager: self)
-        keep(pairing)
+        switch PairingRoom.verdict(requests, newcomer: group) {
+        case .room: break
+        case .replace(let place): active[place].end(.busy)
+        case .full:
+            log.aboutStranger(
+                "\(info.remoteName)  wants to pair, and too many do already", key: "pairing refused \(group)")
+            connection.write(PairingSession.refusal(.busy))
+            connection.close()
+            EventLoop.shared.schedule(afterSeconds: NodeLimits.pairingLingerSeconds) { connection.abort() }
+            return
+        }
+        keep(NodePairing(number: takeNumber(), accepted: connection, info: info, manager: self))
     }
 
     /// Asks a machine to pair.
     ///
-    /// - Parameter addresses: where it may be, best first.
-    /// - Throws: `.busy` when too many pairings are under way.
-    func ask(_ addresses: [SocketAddress]) throws(KithError) -> NodePairing {
+    /// - Parameters:
+    ///   - addresses: where it may be, best first.
+    ///   - shortID: who is expected there, if that is known.
+    /// - Throws: `.busy` when too many pairings are under way; `.closed` when the node stops.
+    func ask(_ addresses: [SocketAddress], expecting shortID: String? = nil) throws(KithError) -> NodePairing {
+        guard !isStopped else { throw KithError(.closed, "the node is stopping") }
         guard pairings.count(where: { $0.role == .initiator && !$0.isOver }) < NodeLimits.pairingsMax else {
             throw KithError(.busy, "\(NodeLimits.pairingsMax) pairings are under way", remedy: "End one of them first")
         }
-        let pairing = NodePairing(number: takeNumber(), asking: addresses, manager: self)
+        let pairing = NodePairing(number: takeNumber(), asking: addresses, expecting: shortID, manager: self)
         keep(pairing)
         pairing.start()
         return pairing
@@ -68,8 +82,10 @@ final class PairingManager {
 
     /// Ends all of them because the node stops.
     func stop() {
+        isStopped = true
         for pairing in pairings { pairing.end(.cancelled) }
         pairings = []
+        onAgreed = nil
         onChange = nil
     }
 
@@ -100,24 +116,43 @@ final class PairingManager {
         guard let session = pairing.session, session.state == .agreed, let add = onAgreed else {
             throw KithError(.internal, "a node was to be trusted before both sides have agreed")
         }
-        let name = session.peerName ?? session.peerID.short
+        // One that is trusted already keeps the name that it has here.
+        if let known = book.peer(session.peerID) { return try add(session.peerID, known.name, pairing.dialled) }
+        // A name that reads like the short ID of another would be taken for it.
+        let short = session.peerID.short
+        let name = session.peerName.flatMap { Self.readsLikeShortID($0) ? nil : $0 } ?? short
         do {
             return try add(session.peerID, name, pairing.dialled)
-        } catch  where error.code == .nameTaken || error.code == .badName {
-            return try add(session.peerID, session.peerID.short, pairing.dialled)
+        } catch  where error.code == .nameTaken {
+            return try add(session.peerID, name == short ? "\(short) new" : short, pairing.dialled)
         }
+    }
+
+    private static func readsLikeShortID(_ name: String) -> Bool {
+        let characters = name.utf8.filter { $0 != UInt8(ascii: "-") }
+        return characters.count == 8
+            && characters.allSatisfy {
+                switch $0 | 0x20 {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
+                default: false
+                }
+            }
+            && name.utf8.contains { (48...57).contains($0) }
     }
 
     func changed(_ pairing: NodePairing) {
-        if pairing.awaitsAcceptance, let session = pairing.session {
-            log.aboutStranger(
-                "\(session.peerName ?? "")  \(session.peerID.short)  \(pairing.address)  wants to pair",
-                key: "pairing \(session.peerID)")
+        if let session = pairing.session {
+            let who = "\(session.peerName ?? "")  \(session.peerID.short)  \(pairing.address)"
+            if pairing.awaitsAcceptance {
+                // Who asks again has given up what it had asked before.
+                for other in pairings where other !== pairing && other.awaitsAcceptance {
+                    if other.session?.peerID == session.peerID { other.end(.expired) }
+                }
+                log.aboutStranger("\(who)  wants to pair", key: "pairing \(session.peerID)")
+            } else if pairing.isOver, pairing.hasShownNumber, pairing.peer == nil {
+                log.aboutStranger("\(who)  was not paired after the numbers were shown", key: "shown \(session.peerID)")
+            }
         }
         onChange?()
-    }
-
-    private static func host(_ address: String) -> Substring {
-        address.lastIndex(of: ":").map { address[..<$0] } ?? address[...]
     }
 }

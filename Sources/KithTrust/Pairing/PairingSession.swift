@@ -84,6 +84,12 @@ public struct PairingSession: Sendable {
         return bytes
     }
 
+    /// What is sent instead of a pairing to a side that there is no room for.
+    public static func refusal(_ reason: PairingEnd) -> [UInt8] { PairingMessage.end(reason).bytes }
+
+    /// Bytes of a message that is not whole yet, at most its largest size.
+    var bufferedByteCount: Int { input.count }
+
     /// Bytes for the other side, which are then no longer here. When the state `isOver`, the connection is to be closed
     /// behind them.
     public mutating func takeOutput() -> [UInt8] {
@@ -102,6 +108,7 @@ public struct PairingSession: Sendable {
         } catch {
             fail(.broken)
         }
+        if state.isOver { input = [] }
     }
 
     /// Says that the connection has ended.
