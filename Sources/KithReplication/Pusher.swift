@@ -83,17 +83,19 @@ final class Pusher {
 
     /// Notes a revision that just came from this peer, so that its own change is not announced back. A later change of
     /// the document is announced with all leaves, since it can be that another one is none any more; and so is one whose
-    /// state before had not been announced yet, which nobody would be told of otherwise.
+    /// state before had not been announced yet, which nobody would be told of otherwise. And so is one of a document with
+    /// several leaves: the peer may have learnt while the revision was on its way that another leaf supersedes it, and says
+    /// so only when it is asked.
     func noteEcho(_ name: RevisionName, _ sequence: UInt64, after previous: UInt64) {
         guard windows.echoes < limits.echoesMax else { return }
         if echoes.updateValue((sequence, previous), forKey: name) == nil { windows.echoes += 1 }
     }
 
-    /// Whether the peer knows all of a change, since it is what came from the peer. Asked once.
+    /// Whether the peer knows all that there is to say of a leaf, since it came from the peer. Asked once.
     private func isEcho(_ name: RevisionName, of change: Change) -> Bool {
         guard let echo = echoes.removeValue(forKey: name) else { return false }
         windows.echoes -= 1
-        return echo.sequence == change.sequence && echo.previous <= caughtUpThrough
+        return echo.sequence == change.sequence && echo.previous <= caughtUpThrough && change.leaves.count == 1
     }
 
     /// Does whatever the windows allow.

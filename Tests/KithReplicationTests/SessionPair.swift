@@ -13,6 +13,7 @@ final class SessionPair {
     private(set) var blobBytesHeldMost = 0
     /// Called after each thing that moved.
     var onMove: (() -> Void)?
+    private var held: [[ReplicationSession.PendingRequest]] = [[], []]
     /// Frames passed, in each direction.
     private(set) var frames = [0, 0]
 
@@ -37,6 +38,7 @@ final class SessionPair {
     /// Makes new sessions, as after a lost connection.
     func connect(limits: ReplicationLimits = ReplicationLimits()) throws {
         frames = [0, 0]
+        held = [[], []]
         sessions = [ReplicationRole.active, .passive].map { role in
             ReplicationSession(
                 ReplicationConfiguration(
@@ -50,12 +52,24 @@ final class SessionPair {
     }
 
     /// Moves frames and store requests until nothing moves.
-    func run(stoppingAfterFrames limit: Int = .max) throws {
+    ///
+    /// - Parameter holds: says which requests the store does not get yet; the next run has them first.
+    func run(
+        stoppingAfterFrames limit: Int = .max, holding holds: (_ index: Int, StoreRequest) -> Bool = { _, _ in false }
+    ) throws {
+        var waiting = held
+        held = [[], []]
         var moved = true
         while moved {
             moved = false
             for index in 0..<2 {
-                for pending in sessions[index].takeStoreRequests() {
+                let requests = waiting[index] + sessions[index].takeStoreRequests()
+                waiting[index] = []
+                for pending in requests {
+                    if holds(index, pending.request) {
+                        held[index].append(pending)
+                        continue
+                    }
                     moved = true
                     let result = executors[index].performNow(pending.request, in: pending.collection)
                     sessions[index].complete(pending.token, result, now: now)

@@ -103,4 +103,41 @@ struct SupersessionTests {
                     == (isKith ? "[[\"\(leaf)\",\"\(ancestor)\"]]" : "[0]"))
         }
     }
+
+    @Test("a leaf that its sender learns to be superseded while it is on its way does not stay", arguments: [0, 1])
+    func supersededOnItsWay(receiver: Int) throws {
+        let pair = try SessionPair()
+        let id = try DocumentID("stock")
+        let old = try RevisionID(parsing: "5-" + String(repeating: "5", count: 40))
+        let new = try RevisionID(parsing: "30-" + String(repeating: "3", count: 40))
+        func insert(_ revision: RevisionID, _ index: Int) throws {
+            _ = try pair.databases[index].writeBlocking { transaction in
+                try transaction.insert(
+                    IncomingRevision(id: id, revision: revision, history: [], isDeleted: false, body: Array("{}".utf8)))
+            }
+        }
+        // Neither knows that the one descends from the other.
+        try insert(new, receiver)
+        try insert(new, 1 - receiver)
+        try insert(old, 1 - receiver)
+        try pair.connect()
+        let holdsInserts = { (index: Int, request: StoreRequest) in
+            if case .insert = request { index == receiver } else { false }
+        }
+        try pair.run(holding: holdsInserts)
+        #expect(try leaves(pair.databases[receiver]) == 1)
+        // A third node tells the sender.
+        let isNew = try pair.databases[1 - receiver].writeBlocking { transaction in
+            try transaction.supersede(Supersession(id: id, leaf: new, revision: old))
+        }
+        #expect(isNew)
+        pair.sessions[1 - receiver].databaseChanged(
+            lastSequence: try pair.databases[1 - receiver].read { try $0.lastSequence }, now: pair.now)
+        try pair.run(holding: holdsInserts)
+        try pair.run()
+        try pair.pass(seconds: 10)
+        for database in pair.databases { #expect(try leaves(database) == 1) }
+        #expect(try pair.digests()[0] == pair.digests()[1])
+        for session in pair.sessions { #expect(session.status.state == .idle) }
+    }
 }

@@ -25,11 +25,19 @@ final class SimulatedNode {
     var timeMilliseconds: Int64 { clock.milliseconds }
 
     private let clock = SimulatedClock()
-    private let settings: DatabaseSettings?
+    /// Whether conflicts are merged here by themselves.
+    let merges: Bool
+    /// Whether a look for conflicts is due.
+    var isMergeDue = false
 
-    init(index: Int, revisionsLimit: Int?) throws {
+    private let settings: DatabaseSettings
+
+    init(index: Int, revisionsLimit: Int?, merges: Bool) throws {
         self.index = index
-        settings = revisionsLimit.map { DatabaseSettings(revisionsLimit: $0) }
+        self.merges = merges
+        settings = DatabaseSettings(
+            revisionsLimit: revisionsLimit ?? StoreLimits.revisionsLimitDefault,
+            mergePolicy: merges ? .threeWay : .byHand)
         database = try Self.open(":memory:", clock, settings)
         executor = StoreExecutor(database: database)
     }
@@ -54,13 +62,11 @@ final class SimulatedNode {
         forgetMemory()
     }
 
-    /// - Parameter settings: `nil` to leave the database's own.
-    private static func open(_ path: String, _ clock: SimulatedClock, _ settings: DatabaseSettings?) throws -> Database
-    {
+    private static func open(_ path: String, _ clock: SimulatedClock, _ settings: DatabaseSettings) throws -> Database {
         var options = DatabaseOptions(isDurable: false, clock: { clock.milliseconds })
         options.writer = .caller
         let database = try Database(path: path, name: DatabaseName("simulation"), create: true, options: options)
-        if let settings { try database.writeBlocking { try $0.setSettings(settings) } }
+        try database.writeBlocking { try $0.setSettings(settings) }
         return database
     }
 }

@@ -8,7 +8,10 @@ extension Simulation {
     /// An edit as somebody wants it, whatever the document is like.
     private struct Edit {
         var id: DocumentID
-        var body: [UInt8]
+        /// New values of properties; the others stay as they are.
+        var values: [Int: Int]
+        /// Padding; `nil` to leave it as it is.
+        var text: String?
         var deletes: Bool
         /// Which of the live leaves is edited; `nil` for the winner.
         var leaf: Int?
@@ -24,29 +27,30 @@ extension Simulation {
         if random.chance(configuration.resolveChance) { return try resolve(on: node) }
         if random.chance(configuration.purgeChance) { return try purge(on: node) }
         if random.chance(configuration.expiryChance) { try setExpiry(on: node) }
-        var edit = try drawEdit(by: node.index)
+        var edit = try drawEdit()
         try apply(edit, on: node)
         guard random.chance(configuration.tieChance) else { return }
         // Others edit the same document at the same time, perhaps in the same way.
         for other in nodes where other !== node && other.isUp && !other.isDiskFull && random.chance(0.5) {
             if random.chance(0.5) {
                 let id = edit.id
-                edit = try drawEdit(by: other.index)
+                edit = try drawEdit()
                 edit.id = id
             }
             try apply(edit, on: other)
         }
     }
 
-    private func drawEdit(by node: Int) throws -> Edit {
+    private func drawEdit() throws -> Edit {
         let isLarge = random.chance(configuration.largeDocumentChance)
-        let filler = String(repeating: "ä", count: isLarge ? random.int(3_000..<70_000) : random.int(0..<40))
-        let deletes = random.chance(0.15)
+        var values: [Int: Int] = [:]
+        for property in 0..<Self.propertyCount where random.chance(0.4) { values[property] = random.int(0..<1_000) }
+        let text =
+            isLarge || random.chance(0.3)
+            ? String(repeating: "ä", count: isLarge ? random.int(3_000..<70_000) : random.int(0..<40)) : nil
         return Edit(
-            id: try drawID(),
-            body: Array(
-                (deletes ? "{}" : "{\"n\":\(random.int(0..<1_000)),\"by\":\(node),\"text\":\"\(filler)\"}").utf8),
-            deletes: deletes, leaf: random.chance(0.2) ? random.int(0..<1_000) : nil,
+            id: try drawID(), values: values, text: text, deletes: random.chance(0.15),
+            leaf: random.chance(0.2) ? random.int(0..<1_000) : nil,
             change: random.chance(configuration.attachmentChance)
                 ? SimulatedFiles.Change.allCases.randomElement(using: &random) ?? .keep : .keep,
             file: random.int(0..<files.count))
@@ -62,15 +66,29 @@ extension Simulation {
             let live = try transaction.document(edit.id)?.leaves.filter { !$0.isDeleted } ?? []
             let parent = live.isEmpty ? nil : live[(edit.leaf ?? 0) % live.count]
             if parent == nil, edit.deletes { return nil }
-            let kept = try parent.flatMap { try transaction.document(edit.id, revision: $0.revision)?.attachments }
+            let old = try parent.flatMap { try transaction.document(edit.id, revision: $0.revision) }
+            let kept = old?.attachments
             return try transaction.put(
-                edit.id, body: edit.body, parent: parent?.revision, isDeleted: edit.deletes,
+                edit.id, body: try Self.body(edit, over: old?.body), parent: parent?.revision, isDeleted: edit.deletes,
                 attachments: try files.attachments(
                     edit.deletes ? .drop : edit.change, file: edit.file, kept: kept ?? AttachmentList(),
                     in: transaction)
             ).revision
         }
         if let written { acknowledge(RevisionName(id: edit.id, revision: written), on: node) }
+    }
+
+    /// Properties of a document, few enough that edits meet.
+    private static let propertyCount = 4
+
+    private static func body(_ edit: Edit, over old: [UInt8]?) throws -> [UInt8] {
+        if edit.deletes { return Array("{}".utf8) }
+        let old = try old.map { try JSONValue(parsing: $0) }
+        var properties = (0..<propertyCount).map { property in
+            "\"p\(property)\":\(edit.values[property].map(Int64.init) ?? old?["p\(property)"]?.int64Value ?? 0)"
+        }
+        properties.append("\"text\":\"\(edit.text ?? old?["text"]?.stringValue ?? "")\"")
+        return Array("{\(properties.joined(separator: ","))}".utf8)
     }
 
     private func acknowledge(_ name: RevisionName, on node: SimulatedNode) {
@@ -82,6 +100,24 @@ extension Simulation {
 
     func noticeSoon(_ node: SimulatedNode) {
         queue.add(.notice(node: node.index), at: seconds + random.seconds(0...0.005))
+        mergeSoon(node)
+    }
+
+    /// Has a node that merges by itself look for conflicts.
+    func mergeSoon(_ node: SimulatedNode) {
+        guard node.merges, !node.isMergeDue else { return }
+        node.isMergeDue = true
+        queue.add(.merge(node: node.index), at: seconds + random.seconds(0...configuration.storeSecondsMax))
+    }
+
+    func merge(on node: SimulatedNode) throws {
+        node.isMergeDue = false
+        guard node.isUp, !node.isDiskFull else { return }
+        let count = try node.database.mergeConflicts()
+        guard count > 0 else { return }
+        report.merged += count
+        note("node \(node.index) merges \(count) conflicts")
+        noticeSoon(node)
     }
 
     /// Ends a conflict: one leaf stays, or all are merged in the way that everybody would.
@@ -143,10 +179,11 @@ extension Simulation {
             guard let node = try nodes.first(where: { try $0.database.read { try $0.document(id) } != nil }) else {
                 continue
             }
-            var edit = try drawEdit(by: node.index)
+            var edit = try drawEdit()
             edit.id = id
             edit.deletes = false
-            edit.body = Array("{\"after\":\"purge\"}".utf8)
+            // A value that nobody draws, so that this edit is a new one.
+            edit.values[0] = 1_000
             try apply(edit, on: node)
         }
     }

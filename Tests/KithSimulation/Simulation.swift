@@ -21,6 +21,7 @@ public final class Simulation {
         case restart(node: Int)
         case fillDisk(node: Int, seconds: Double)
         case freeDisk(node: Int)
+        case merge(node: Int)
         case setClock(node: Int, errorMilliseconds: Int64)
         case backUp(node: Int)
         case replaceDatabase(node: Int, Replacement, downSeconds: Double)
@@ -85,7 +86,8 @@ public final class Simulation {
         for index in 0..<configuration.topology.nodeCount {
             let limits = configuration.revisionsLimits
             let node = try SimulatedNode(
-                index: index, revisionsLimit: limits.isEmpty ? nil : limits[index % limits.count])
+                index: index, revisionsLimit: limits.isEmpty ? nil : limits[index % limits.count],
+                merges: random.chance(configuration.mergingShare))
             nodes.append(node)
         }
         for edge in configuration.topology.edges {
@@ -165,12 +167,16 @@ public final class Simulation {
         case .restart(let node):
             note("node \(node) starts")
             nodes[node].isUp = true
+            mergeSoon(nodes[node])
             for pair in pairs.indices where pairs[pair].active == node || pairs[pair].passive == node { redial(pair) }
         case .fillDisk(let node, let duration):
             note("the disk of node \(node) is full")
             nodes[node].isDiskFull = true
             queue.add(.freeDisk(node: node), at: min(seconds + duration, configuration.busySeconds))
-        case .freeDisk(let node): nodes[node].isDiskFull = false
+        case .freeDisk(let node):
+            nodes[node].isDiskFull = false
+            mergeSoon(nodes[node])
+        case .merge(let node): try merge(on: nodes[node])
         case .setClock(let node, let error):
             note("the clock of node \(node) is wrong by \(error) ms")
             nodes[node].clockErrorMilliseconds = error

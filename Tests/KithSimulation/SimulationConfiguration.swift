@@ -36,6 +36,8 @@ public struct SimulationConfiguration: Sendable {
     public var replacementCount = 0
     /// How often somebody resolves a conflict, if there is one, instead of editing.
     public var resolveChance = 0.1
+    /// The share of nodes that merge conflicts by themselves.
+    public var mergingShare = 0.0
     /// How often somebody purges a document or a leaf on one node instead of editing.
     public var purgeChance = 0.0
     /// How often somebody has a document expire on one node.
@@ -89,6 +91,7 @@ public struct SimulationConfiguration: Sendable {
         configuration.clockJumpCount = random.chance(0.3) ? random.int(1..<5) : 0
         configuration.replacementCount = random.chance(0.3) ? random.int(1..<4) : 0
         configuration.resolveChance = random.chance(0.5) ? random.seconds(0...0.4) : 0
+        configuration.mergingShare = random.chance(0.3) ? [0.3, 0.6, 1][random.int(0..<3)] : 0
         configuration.purgeChance = random.chance(0.25) ? random.seconds(0...0.2) : 0
         configuration.expiryChance = random.chance(0.15) ? random.seconds(0...0.2) : 0
         configuration.tieChance = random.chance(0.5) ? random.seconds(0...0.4) : 0

@@ -14,6 +14,8 @@ public struct SimulationReport: Sendable {
     public var bodiesReceived = 0
     /// Those of them that the node did not have.
     public var bodiesNew = 0
+    /// Conflicts that nodes merged by themselves.
+    public var merged = 0
     /// Writes acknowledged to their writer.
     public var acknowledged = 0
     /// Conflicts at the end, on each node.
