@@ -8,12 +8,12 @@ import KithWire
 /// Its answers are its back-pressure: while too much is on its way or waits for the disk, an announced list is not
 /// answered, so the peer sends no more.
 final class Puller {
-    private unowned let replicator: CollectionReplicator
-    private var session: ReplicationSession { replicator.session }
-    private let limits: ReplicationLimits
+    unowned let replicator: CollectionReplicator
+    var session: ReplicationSession { replicator.session }
+    let limits: ReplicationLimits
     private let windows: SharedWindows
     private var tracker: SequenceTracker<[UInt8]>
-    private var lists: [List] = []
+    private var lists: [ReceivedList] = []
     private var awaited: [RevisionName: [Int]] = [:]
     private var incoming: [ReceivedRevision] = []
     private var isInserting = false
@@ -33,31 +33,6 @@ final class Puller {
     private var remaining: Int?
     /// Whether the peer has said that nothing is behind what it has announced.
     private(set) var isCaughtUp = false
-
-    /// A list that is not answered.
-    private struct List {
-        var content: Content
-        var message: BLIPMessage
-        /// Documents in it: one may have an entry for each leaf.
-        var count: Int
-        var byteCount = 0
-
-        enum Content {
-            case changes([ChangesList.Entry])
-            case proposals([ProposalsList.Entry])
-        }
-
-        init(_ content: Content, _ message: BLIPMessage) {
-            self.content = content
-            self.message = message
-            switch content {
-            case .changes(let entries):
-                let others = zip(entries, entries.dropFirst()).count { $0.sequence != $1.sequence }
-                count = entries.isEmpty ? 0 : 1 + others
-            case .proposals(let entries): count = entries.count
-            }
-        }
-    }
 
     init(replicator: CollectionReplicator, completed: [UInt8]?) {
         self.replicator = replicator
@@ -98,15 +73,15 @@ final class Puller {
         }
     }
 
-    private func receive(_ message: BLIPMessage, parse: ([UInt8]) throws(KithError) -> List.Content) {
+    private func receive(_ message: BLIPMessage, parse: ([UInt8]) throws(KithError) -> ReceivedList.Content) {
         guard message.body.count <= limits.receivedListBytesMax else {
             return session.replyError(
                 KithError(.tooLarge, "a list of changes has at most \(limits.receivedListBytesMax) bytes"),
                 to: message)
         }
-        var list: List
+        var list: ReceivedList
         do {
-            list = List(try parse(message.body), message)
+            list = ReceivedList(try parse(message.body), message)
         } catch {
             return session.replyError(error, to: message)
         }
@@ -165,41 +140,6 @@ final class Puller {
     }
 
     private func removeFirstList() { windows.listBytes -= lists.removeFirst().byteCount }
-
-    /// What is wanted is not awaited: a client that changes its mind does not always say so.
-    private func answer(_ entries: [ProposalsList.Entry], _ judgements: [ProposalAnswer], to message: BLIPMessage) {
-        let namesWinner = message.properties.bool("conflictIncludesRev")
-        var body: [UInt8] = []
-        var judgements = judgements[...]
-        for entry in entries {
-            if entry.proposal != nil, let judgement = judgements.popFirst() {
-                ProposalsList.append(judgement, namesWinner: namesWinner, to: &body)
-            } else {
-                refuse(entry.rawID, entry.rawRevision, to: &body)
-            }
-        }
-        reply(body, to: message)
-    }
-
-    /// An entry with an ID that is not legal.
-    private func refuse(_ id: String, _ revision: String, to body: inout [UInt8]) {
-        session.refused(
-            id: id, revision: revision, by: .here, code: 400,
-            reason: "the document ID or the revision ID is not legal")
-        ChangesList.append(.refused(400), to: &body)
-    }
-
-    private func reply(_ answers: [UInt8], to message: BLIPMessage) {
-        var body = answers
-        ChangesList.finish(&body)
-        session.reply(
-            to: message,
-            BLIPOutgoing(
-                // Without `blobs`, so that a sender whose attachments stand inside the document names them in
-                // `_attachments` as well, which is where they are looked for; and without `deltas`, so that none come.
-                properties: ["maxHistory": String(limits.historyMax)], body: body, isUrgent: true, isNoReply: false,
-                isCompressed: body.count >= limits.compressedBodyBytesMin))
-    }
 
     private func answer(_ entries: [ChangesList.Entry], _ lookups: [RevisionLookup], to message: BLIPMessage) {
         var body: [UInt8] = []

@@ -7,9 +7,9 @@ import KithWire
 ///
 /// The same machine serves a peer's `subChanges` and pushes for an active replicator.
 final class Pusher {
-    private unowned let replicator: CollectionReplicator
-    private var session: ReplicationSession { replicator.session }
-    private let limits: ReplicationLimits
+    unowned let replicator: CollectionReplicator
+    var session: ReplicationSession { replicator.session }
+    let limits: ReplicationLimits
     private let windows: SharedWindows
     /// Sequences up to here were read from the store.
     private var cursor: UInt64
@@ -18,7 +18,7 @@ final class Pusher {
     private var tracker: SequenceTracker<UInt64>
     private var isReadingChanges = false
     private var unansweredLists = 0
-    private var queue: [Outgoing] = []
+    private var queue: [OutgoingRevision] = []
     private var queueHead = 0
     /// Changed documents after the cursor, counted by the store and kept up between counts.
     private var remaining: Int?
@@ -29,19 +29,9 @@ final class Pusher {
     /// Everything up to here has been announced as it was when nothing lay behind it.
     private var caughtUpThrough: UInt64 = 0
     /// Answered lists of which something waits for the store.
-    private var settling = 0
+    var settling = 0
     private let subscription: Subscription
     private var batchMax: Int { subscription.batchMax }
-
-    /// A revision that the peer asked for.
-    private struct Outgoing {
-        var name: RevisionName
-        var sequence: UInt64
-        var ticket: Int
-        var ancestors: [RevisionID]
-        var historyMax: Int
-        var replacesGone: Bool
-    }
 
     init(replicator: CollectionReplicator, _ subscription: Subscription, lastSequence: UInt64) {
         let since = subscription.since
@@ -200,9 +190,9 @@ final class Pusher {
         }
         let historyMax = reply.properties.int("maxHistory") ?? limits.historyMax
         let replacesGone = subscription.replacesGone || reply.properties.bool("sendReplacementRevs")
-        var settled: [Outgoing] = []
+        var settled: [OutgoingRevision] = []
         var proofs: [Supersession] = []
-        var asked: [(outgoing: Outgoing, leaves: [RevisionID])] = []
+        var asked: [(outgoing: OutgoingRevision, leaves: [RevisionID])] = []
         for (entry, answer) in zip(announced, answers) {
             switch answer {
             case .declined: tracker.close(entry.ticket)
@@ -210,7 +200,7 @@ final class Pusher {
                 session.refused(entry.name, by: .peer, code: status, reason: "declined before it was sent")
                 tracker.close(entry.ticket)
             case .wanted(let ancestors):
-                let outgoing = Outgoing(
+                let outgoing = OutgoingRevision(
                     name: entry.name, sequence: entry.sequence, ticket: entry.ticket, ancestors: ancestors,
                     historyMax: max(1, historyMax), replacesGone: replacesGone && !replicator.configuration.peerIsKith)
                 // A Kith node names the revision itself when it has it, and something is to be said of the leaves.
@@ -229,40 +219,6 @@ final class Pusher {
         }
         learn(proofs, settled)
         teach(asked)
-    }
-
-    // MARK: Superseded leaves
-
-    /// The peer says that revisions announced to it are superseded: leaves here that it is right about cease to be such.
-    private func learn(_ proofs: [Supersession], _ outgoing: [Outgoing]) {
-        guard !outgoing.isEmpty else { return }
-        settling += 1
-        replicator.supersede(proofs) { [unowned self] in
-            settling -= 1
-            for one in outgoing { sendGone(one) }
-            replicator.goOn()
-        }
-    }
-
-    /// The peer has revisions announced to it, and other leaves: it is told which of those are superseded here.
-    private func teach(_ asked: [(outgoing: Outgoing, leaves: [RevisionID])]) {
-        guard !asked.isEmpty else { return }
-        settling += 1
-        let names = asked.flatMap { one in one.leaves.map { RevisionName(id: one.outgoing.name.id, revision: $0) } }
-        replicator.perform(.lookUp(names)) { [unowned self] result in
-            settling -= 1
-            guard case .lookups(let lookups) = result else { return session.storeFailed(result) }
-            var rest = lookups[...]
-            for (outgoing, leaves) in asked {
-                var proof: [RevisionID] = []
-                for (revision, lookup) in zip(leaves, rest.prefix(leaves.count)) {
-                    if case .superseded(let leaf) = lookup { proof += [leaf, revision] }
-                }
-                rest = rest.dropFirst(leaves.count)
-                sendGone(outgoing, proof: proof)
-            }
-            replicator.goOn()
-        }
     }
 
     // MARK: Sending
@@ -296,7 +252,7 @@ final class Pusher {
         }
     }
 
-    private func send(_ revision: RevisionForTransfer, _ outgoing: Outgoing) {
+    private func send(_ revision: RevisionForTransfer, _ outgoing: OutgoingRevision) {
         var properties: BLIPProperties = [
             "Profile": "rev", "id": revision.id.text, "rev": revision.revision.description,
             "sequence": String(outgoing.sequence),
@@ -346,7 +302,7 @@ final class Pusher {
     /// - Parameters:
     ///   - error: what is wrong with it, as an HTTP status.
     ///   - proof: pairs of revisions, what supersedes and what is superseded.
-    private func sendGone(_ outgoing: Outgoing, error: Int = 410, proof: [RevisionID] = []) {
+    func sendGone(_ outgoing: OutgoingRevision, error: Int = 410, proof: [RevisionID] = []) {
         var properties: BLIPProperties = [
             "Profile": "norev", "id": outgoing.name.id.text, "rev": outgoing.name.revision.description,
             "sequence": String(outgoing.sequence), "error": String(error),

@@ -50,7 +50,7 @@ public final class ReplicationSession {
     /// The time of the input being handled.
     private(set) var now = ReplicationInstant(monotonicSeconds: 0, wallSeconds: 0)
 
-    private let blip: BLIPConnection
+    let blip: BLIPConnection
     private var requests: [PendingRequest] = []
     private var nextToken: UInt64 = 1
     private var storeHandlers: [UInt64: (StoreResult) -> Void] = [:]
@@ -65,7 +65,7 @@ public final class ReplicationSession {
     /// What the places of `getCollections` stand for; `nil`: nothing is replicated there.
     private(set) var places: [CollectionReplicator?] = []
     /// Which of them has its turn first.
-    private var firstTurn = 0
+    var firstTurn = 0
     private var replicatorsByName: [CollectionName: CollectionReplicator] = [:]
     /// The last sequences that the shell has told of.
     private var lastSequences: [CollectionName: UInt64] = [:]
@@ -315,54 +315,5 @@ public final class ReplicationSession {
     /// A text from outside, cut to a number of bytes.
     private static func cut(_ text: String, to bytes: Int) -> String {
         text.utf8.count <= bytes ? text : String(decoding: text.utf8.prefix(bytes), as: UTF8.self)
-    }
-
-    /// Whether each side has everything of the other that it asks for, as far as this side knows.
-    var isIdle: Bool {
-        !replicators.isEmpty && !isOpening && unopened.isEmpty && replicators.allSatisfy(\.isIdle)
-    }
-
-    // MARK: Status
-
-    /// Lets each collection do what the shared windows allow, another one first each time.
-    private func takeTurns() {
-        firstTurn = (firstTurn + 1) % replicators.count
-        for replicator in replicators[firstTurn...] { replicator.work() }
-        for replicator in replicators[..<firstTurn] { replicator.work() }
-    }
-
-    private func updateStatus() {
-        if replicators.count > 1, ended == nil { takeTurns() }
-        if blip.queuedBytes > configuration.limits.outgoingBytesMax {
-            end(closeCode: 1008, "the peer sends and does not read")
-        }
-        var (toSend, toReceive): (Int?, Int?) = replicators.isEmpty ? (nil, nil) : (0, 0)
-        for replicator in replicators {
-            if let sent = replicator.pusher?.sentThrough { status.sentThrough[replicator.collection] = sent }
-            toSend = Self.sum(toSend, replicator.pusher?.pending)
-            toReceive = Self.sum(toReceive, replicator.puller?.pending)
-        }
-        (status.toSend, status.toReceive) = (toSend, toReceive)
-        let wasBusy = status.state != .idle
-        let isIdle = self.isIdle
-        let isConnecting =
-            configuration.role == .active
-            && (replicators.isEmpty || replicators.contains { $0.checkpointer?.isLoaded == false })
-        status.state = isIdle ? .idle : isConnecting ? .connecting : .busy
-        let open = (toSend ?? 0) + (toReceive ?? 0)
-        if isIdle {
-            if wasBusy { status.completed = status.total }
-        } else {
-            if !wasBusy { (status.completed, status.total) = (0, 0) }
-            status.total = max(status.total, open)
-            status.completed = status.total - open
-        }
-        for replicator in replicators { replicator.checkpointer?.note(isIdle: isIdle) }
-    }
-
-    /// The sum of what is known, and unknown as soon as a part is.
-    private static func sum(_ a: Int?, _ b: Int?) -> Int? {
-        guard let a, let b else { return nil }
-        return a + b
     }
 }
