@@ -160,6 +160,29 @@ class CouchbaseLite(NodeTestCase):
         self.assertEqual(self.replicate(phone).fetched_bytes, 0)
         self.assertEqual(phone.body("visit")["text"], "edited")
 
+    def test_refused_documents(self):
+        """documents that cannot be taken are refused by name with the reason, and the others go on"""
+        phone = Database()
+        for number in range(50):
+            phone.save(f"good-{number}", {"n": number})
+        phone.save("reserved", {"_secret": 1})
+        lost = phone.blob(b"lost")
+        del phone.blobs[lost["digest"]]
+        phone.save("lost", {"file": lost})
+        phone.save("x" * 241, {})
+        first = self.replicate(phone)
+        self.assertEqual(first.errors, {"reserved": "HTTP/400", "lost": "HTTP/404", "x" * 241: 400})
+        self.assertEqual(len(first.sent), 50)
+        self.assertEqual(self.node.count("clinic"), 50)
+        status = self.node.peer("phone")
+        self.assertEqual(sum(d["refused"] for d in status["databases"]), 3)
+        self.node.await_log("reserved", "refused here", "_secret")
+        # Without anything new they are not sent again; mended they are taken.
+        self.assertEqual(self.replicate(phone).proposed, 0)
+        phone.save("reserved", {"secret": 1})
+        phone.save("lost", {"file": phone.blob(b"lost")})
+        self.assertEqual(sorted(self.replicate(phone).sent), ["lost", "reserved"])
+
     def test_attachments_are_not_given_to_guesses(self):
         """an attachment is given out with its document and not to whoever knows its digest"""
         phone = Database()

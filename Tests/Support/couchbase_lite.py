@@ -284,7 +284,8 @@ class Replicator:
                                  "revpos": generation(document.revision)}
                 for path, blob in blobs}
         for _, blob in blobs:
-            feed.in_flight[blob["digest"]] = self.database.blobs[blob["digest"]]
+            # None: the file is lost, and the peer will be told so when it asks.
+            feed.in_flight[blob["digest"]] = self.database.blobs.get(blob["digest"])
         properties = self._properties(
             feed, "rev", id=document_id, rev=document.revision, sequence=str(document.sequence), noconflicts="1")
         if document.history:
