@@ -114,7 +114,7 @@ final class InboundConnection {
             PeerLink(
                 role: .passive, connection: connection, address: info.remoteName,
                 tlsVersion: info.tlsVersion ?? "TLS", remainder: remainder,
-                peerIsKith: peerIsKith, key: LinkKey(peer: peer, database: name),
+                peerIsKith: peerIsKith, ownID: links.ownID, key: LinkKey(peer: peer, database: name),
                 database: database))
     }
 

@@ -162,8 +162,7 @@ final class LinkManager {
             let link = PeerLink(
                 role: .active, connection: opened.connection, address: opened.address.description,
                 tlsVersion: opened.tlsVersion, remainder: opened.remainder, peerIsKith: opened.peerIsKith,
-                key: slot.key,
-                database: database)
+                ownID: ownID, key: slot.key, database: database)
             take(link, slot)
         case .failed(let error, let isQuiet):
             // A refusal because a link is there or on its way is no error of the peer's.

@@ -1,5 +1,6 @@
 import KithDocuments
 import KithReplication
+import KithStore
 import KithTransport
 import KithTrust
 import KithWire
@@ -46,7 +47,7 @@ final class PeerLink {
     /// - Parameter remainder: bytes that came behind the upgrade.
     init(
         role: ReplicationRole, connection: Connection, address: String, tlsVersion: String, remainder: [UInt8],
-        peerIsKith: Bool, key: LinkKey, database: OpenDatabase
+        peerIsKith: Bool, ownID: NodeID, key: LinkKey, database: OpenDatabase
     ) {
         self.role = role
         self.connection = connection
@@ -59,7 +60,8 @@ final class PeerLink {
         webSocket = WebSocketMachine(role: role == .active ? .client : .server)
         session = ReplicationSession(
             ReplicationConfiguration(
-                role: role, checkpointName: "cp-\(database.database.privateID)-\(key.peer.compactShort)",
+                role: role,
+                checkpointName: Self.checkpointName(of: database.database, at: key.peer, by: ownID),
                 progressName: Self.progressName(key.peer), peerIsKith: peerIsKith))
     }
 
@@ -67,6 +69,12 @@ final class PeerLink {
     var status: ReplicationStatus { session.status }
 
     func takeRefusals() -> [ReplicationRefusal] { session.takeRefusals() }
+
+    /// The checkpoint of a node at a peer. It has both in it besides the copy of the database: a file that was copied to
+    /// another node by hand is the same copy there, and one must not take the word of the other for what the peer has.
+    static func checkpointName(of database: Database, at peer: NodeID, by ownID: NodeID) -> String {
+        "cp-\(database.privateID)-\(ownID.compactShort)-\(peer.compactShort)"
+    }
 
     /// The local document in which a database remembers how much a peer has.
     static func progressName(_ peer: NodeID) -> String { "progress/\(peer.description)" }

@@ -3,7 +3,7 @@ public struct ReplicationConfiguration: Sendable {
     /// Which side opened the link.
     public var role: ReplicationRole
     /// The name of the checkpoint that this node keeps on both sides when it is active (`client` in the protocol). It must change when
-    /// the database's private ID or the peer changes.
+    /// the database's private ID, this node or the peer changes.
     public var checkpointName: String
     /// The local document that remembers how much the peer has, for status while it is away.
     public var progressName: String

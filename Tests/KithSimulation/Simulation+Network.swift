@@ -147,7 +147,7 @@ extension Simulation {
             let session = ReplicationSession(
                 ReplicationConfiguration(
                     role: end == 0 ? .active : .passive,
-                    checkpointName: "cp-\(node.database.privateID)-\(peer.index)",
+                    checkpointName: "cp-\(node.database.privateID)-\(node.index)-\(peer.index)",
                     progressName: "progress/\(peer.index)", peerIsKith: true,
                     limits: limits[node.index % limits.count]))
             link.ends[end].session = session

@@ -1,0 +1,22 @@
+import KithDocuments
+import KithStore
+import KithTransport
+import KithTrust
+import Testing
+
+@testable import KithNode
+
+@Suite("Names of checkpoints")
+struct CheckpointNameTests {
+    private func id(_ byte: UInt8) -> NodeID { NodeID(subjectPublicKeyHash: Array(repeating: byte, count: 32)) }
+
+    @Test("a database that was copied to another node by hand has a checkpoint of its own at each peer")
+    @LoopActor func namesBothNodes() throws {
+        let database = try Database(path: ":memory:", name: DatabaseName("notes"), create: true)
+        let copies: [(own: NodeID, peer: NodeID)] = [(id(1), id(2)), (id(3), id(2)), (id(1), id(3)), (id(2), id(1))]
+        let names = copies.map { PeerLink.checkpointName(of: database, at: $0.peer, by: $0.own) }
+        #expect(Set(names).count == names.count)
+        for name in names { #expect(name.contains(database.privateID)) }
+        database.close()
+    }
+}
