@@ -32,6 +32,7 @@
 @_exported import struct KithStore.DocumentConflict
 @_exported import struct KithStore.DocumentEdit
 @_exported import struct KithStore.DocumentRange
+@_exported import struct KithStore.DocumentRefusal
 @_exported import struct KithStore.EditOutcome
 @_exported import struct KithStore.Leaf
 @_exported import struct KithStore.MaintenanceProgress

@@ -47,6 +47,18 @@ extension LinkManager {
         }
     }
 
+    /// Up to which sequence everything of a collection is at a peer, as far as its link knows, or knew when there was one.
+    func sentThrough(to peer: NodeID, _ database: DatabaseName, _ collection: CollectionName) -> UInt64? {
+        guard let slot = slot(LinkKey(peer: peer, database: database)) else { return nil }
+        return slot.links.compactMap { $0.status.sentThrough[collection] }.max() ?? slot.sentThrough[collection]
+    }
+
+    /// Whether there is a link, and whether the peer has the database, as far as is known.
+    func isLinked(to peer: NodeID, _ database: DatabaseName) -> (isLinked: Bool, isShared: Bool) {
+        guard let slot = slot(LinkKey(peer: peer, database: database)) else { return (false, true) }
+        return (slot.isLinked, isShared(slot, peerIsConnected: slots(of: peer).contains { $0.isLinked }))
+    }
+
     /// Whether the peer has the database too, as far as is known. It has said so, or it is connected for others and has
     /// had the time to ask for this one as well: each side dials for whatever both have.
     private func isShared(_ slot: LinkSlot, peerIsConnected: Bool) -> Bool {
@@ -72,7 +84,10 @@ extension LinkManager {
             toSend: !isShared ? nil : links.isEmpty ? slot.waiting : Self.known(links.map(\.toSend)),
             toReceive: Self.known(links.map(\.toReceive)), completed: links.reduce(0) { $0 + $1.completed },
             total: links.reduce(0) { $0 + $1.total },
-            refused: slot.refusals.count, lastError: slot.lastError, lastErrorAt: slot.lastErrorSeconds,
+            refused: slot.refusals.count,
+            refusals: Array(
+                slot.refusals.values.sorted { $0.wallSeconds > $1.wallSeconds }.prefix(NodeLimits.refusalsListedMax)),
+            lastError: slot.lastError, lastErrorAt: slot.lastErrorSeconds,
             lastInSyncAt: state == .inSync ? WallClock.seconds : slot.lastInSyncSeconds)
     }
 

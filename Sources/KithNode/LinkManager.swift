@@ -14,8 +14,8 @@ import KithTrust
 final class LinkManager {
     let ownID: NodeID
     private let book: PeerBook
-    private let registry: DatabaseRegistry
-    private let log: NodeLog
+    let registry: DatabaseRegistry
+    let log: NodeLog
     private let client: TLSContext
     private(set) var addresses: AddressBook
     private var slots: [LinkKey: LinkSlot] = [:]
@@ -47,6 +47,7 @@ final class LinkManager {
                 let slot = LinkSlot(key: key)
                 slots[key] = slot
                 count(slot)
+                loadRefusals(slot)
                 schedule(slot, afterSeconds: firstWait(key.peer))
             }
         }
@@ -58,6 +59,7 @@ final class LinkManager {
     /// Nothing more goes out on them, also not what waits in their buffers.
     func remove(peer: NodeID) {
         addresses.forget(peer)
+        for database in registry.all { forgetRefusals(of: peer, in: database) }
         remove(where: { $0.peer == peer }, end: { $0.cut("no longer trusted") })
     }
 
@@ -110,6 +112,7 @@ final class LinkManager {
         for slot in slots.values where slot.key.database == database.name {
             for link in slot.links { link.databaseChanged(lastSequences) }
             if !slot.isLinked { count(slot) }
+            lookAtRefusals(slot)
         }
         onChange?()
     }
@@ -229,23 +232,20 @@ final class LinkManager {
             guard let self, let slot, let link, slot.links.contains(where: { $0 === link }) else { return }
             changed(slot, link)
         }
+        link.onRefusals = { [weak self, weak slot] refusals, taken in
+            guard let self, let slot else { return }
+            noteRefusals(slot, refusals, taken)
+        }
         link.onEnd = { [weak self, weak slot, weak link] error in
             guard let self, let slot, let link else { return }
             ended(slot, link, error)
         }
         link.start()
+        if slot.hasLoadedRefusals { tellRefused(slot, link) }
         onChange?()
     }
 
     private func changed(_ slot: LinkSlot, _ link: PeerLink) {
-        for refusal in link.takeRefusals() {
-            slot.refusals.append(refusal)
-            if slot.refusals.count > NodeLimits.refusalsRememberedMax { slot.refusals.removeFirst() }
-            let who = refusal.side == .here ? "refused here" : "refused by the peer"
-            log(
-                "\(name(slot.key.peer))  \(slot.key.database)  \(refusal.id) \(refusal.revision) \(who): \(refusal.code) \(refusal.reason)"
-            )
-        }
         let isInSync = slot.links.allSatisfy { $0.status.state == .idle }
         if isInSync {
             slot.lastInSyncSeconds = WallClock.seconds
@@ -312,9 +312,11 @@ final class LinkManager {
         }
     }
 
+    func slot(_ key: LinkKey) -> LinkSlot? { slots[key] }
+
     func slots(of peer: NodeID) -> [LinkSlot] {
         slots.values.filter { $0.key.peer == peer }.sorted { $0.key.database < $1.key.database }
     }
 
-    private func name(_ peer: NodeID) -> String { book.peer(peer)?.name ?? peer.short }
+    func name(_ peer: NodeID) -> String { book.peer(peer)?.name ?? peer.short }
 }

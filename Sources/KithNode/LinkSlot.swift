@@ -1,5 +1,6 @@
 import KithDocuments
 import KithReplication
+import KithStore
 import KithTransport
 
 /// The place of the one link of a peer and a database: the live link if there is one, else what is being done about it.
@@ -29,7 +30,11 @@ final class LinkSlot {
     /// What waits for the peer while there is no link.
     var waiting: Int?
     var isCounting = false
-    var refusals: [ReplicationRefusal] = []
+    /// What was refused and is not known to be taken since: the last ones, as the database keeps them.
+    var refusals: [DocumentRefusal.Key: DocumentRefusal] = [:]
+    var hasLoadedRefusals = false
+    /// Waits to look which of them are about nothing any more.
+    var refusalTimer: LoopTimer?
     /// Whether the link was once idle, for the log.
     var wasInSync = false
 

@@ -53,7 +53,10 @@ extension Node {
                 problems.append(
                     NodeStatus.Problem(
                         code: "refused", severity: .attention, subject: peer.name,
-                        text: "\(database.refused) documents of \(database.name) were refused", command: nil))
+                        text: database.refused == 1
+                            ? "1 document of \(database.name) was refused"
+                            : "\(database.refused) documents of \(database.name) were refused",
+                        command: "kith status \(database.name)"))
             }
         }
         for peer in home.peerBook.peers { problems += links.problems(of: peer) }

@@ -64,6 +64,14 @@ public enum NodeLimits {
     static let pairingLingerSeconds = 1.0
     /// The two people compare the numbers within this time.
     static let pairingCompareSeconds = 60.0
-    /// Refused documents that status remembers for each peer and database.
-    public static let refusalsRememberedMax = 20
+    /// Refused documents of each peer and database that are counted, and looked out for on its links. The store keeps more.
+    public static let refusalsRememberedMax = 1_000
+    /// Refused documents that status lists for each peer and database, the last ones.
+    public static let refusalsListedMax = 20
+    /// How long a refused document waits before it is offered again on a new link; it doubles each time …
+    public static let refusalRetrySecondsMin: Int64 = 10
+    /// … up to this: bounds what a flapping link with a large document costs.
+    public static let refusalRetrySecondsMax: Int64 = 3_600
+    /// How soon after a change it is looked whether refusals are about nothing any more.
+    static let refusalLookSeconds = 0.5
 }

@@ -1,4 +1,5 @@
 import KithDocuments
+import KithStore
 
 extension NodeStatus {
     /// The status as JSON, `schemaVersion` 1: times in UTC, sizes in bytes, `null` for unknown.
@@ -88,12 +89,24 @@ extension NodeStatus.PeerStatus {
     }
 }
 
+extension DocumentRefusal {
+    var json: JSONValue {
+        JSONValue(object: [
+            ("collection", .string(key.collection.text)), ("id", .string(key.id)), ("rev", .string(revision)),
+            ("direction", key.isOutgoing ? "sent" : "received"), ("by", isByPeer ? "peer" : "here"),
+            ("code", JSONValue(code)), ("reason", .string(reason)), ("at", JSONValue(time: wallSeconds)),
+            ("attempts", JSONValue(attempts)),
+        ])
+    }
+}
+
 extension NodeStatus.SharedDatabase {
     var json: JSONValue {
         JSONValue(object: [
             ("name", .string(name)), ("state", .string(state.rawValue)), ("toSend", JSONValue(optional: toSend)),
             ("toReceive", JSONValue(optional: toReceive)), ("completed", JSONValue(Int64(completed))),
             ("total", JSONValue(Int64(total))), ("refused", JSONValue(Int64(refused))),
+            ("refusals", .array(refusals.map(\.json))),
             ("lastError", JSONValue(optional: lastError)), ("lastErrorAt", JSONValue(time: lastErrorAt)),
             ("lastInSyncAt", JSONValue(time: lastInSyncAt)),
         ])

@@ -60,8 +60,11 @@ public struct NodeStatus: Sendable {
         public var completed: Int
         /// Documents that this round began with.
         public var total: Int
-        /// Documents that one side refused, as far as remembered.
+        /// Documents that one side refused, and that were not taken since; at most
+        /// `NodeLimits.refusalsRememberedMax` are counted.
         public var refused: Int
+        /// The last of them.
+        public var refusals: [DocumentRefusal]
         /// What went wrong last, until it went well again.
         public var lastError: String?
         /// When, in seconds since 1970.

@@ -21,6 +21,8 @@ final class PeerLink {
     let peerIsKith: Bool
     /// Called when the status may have changed.
     var onChange: (() -> Void)?
+    /// Called with what one side refused, and with what was taken that had been refused before.
+    var onRefusals: (([ReplicationRefusal], [ReplicationAcceptance]) -> Void)?
     /// Called once, with the reason.
     var onEnd: ((KithError) -> Void)?
     private(set) var lastHeardWallSeconds = WallClock.seconds
@@ -68,7 +70,12 @@ final class PeerLink {
     /// How the replication stands.
     var status: ReplicationStatus { session.status }
 
-    func takeRefusals() -> [ReplicationRefusal] { session.takeRefusals() }
+    /// Says which documents were refused on earlier links, and which of them are to be offered once more.
+    func noteRefused(_ documents: [CollectionName: [DocumentID]], retrying: [CollectionName: [DocumentID]]) {
+        guard !isEnded else { return }
+        session.noteRefused(documents, retrying: retrying, now: Self.now)
+        pump()
+    }
 
     /// The checkpoint of a node at a peer. It has both in it besides the copy of the database: a file that was copied to
     /// another node by hand is the same copy there, and one must not take the word of the other for what the peer has.
@@ -141,6 +148,7 @@ final class PeerLink {
         let onEnd = onEnd
         self.onEnd = nil
         onChange = nil
+        onRefusals = nil
         onEnd?(error)
     }
 
@@ -184,6 +192,9 @@ final class PeerLink {
     /// Moves what can move: requests to the store, frames to the socket, and the wish to stop reading.
     private func pump() {
         guard !isEnded else { return }
+        // First, so that it is queued for the disk before the checkpoint that passes the document over.
+        let (refusals, taken) = (session.takeRefusals(), session.takeAcceptances())
+        if !refusals.isEmpty || !taken.isEmpty { onRefusals?(refusals, taken) }
         while connection.bufferedByteCount < NodeLimits.linkBufferBytesMax {
             output.removeAll(keepingCapacity: true)
             // Many small frames go to the socket together.

@@ -35,6 +35,12 @@ extension RESTRouter {
                         ("conflicts", JSONValue(Int64(digest.conflicts))),
                         ("update_seq", JSONValue(Int64(clamping: sequence))),
                     ])))
+        case "_explain" where request.path.count == 2:
+            try allow(request, "GET", "HEAD")
+            try await explain(exchange, name)
+        case "_refusals" where request.path.count == 2:
+            try allow(request, "GET", "HEAD")
+            try await refusals(exchange, keyspace)
         case "_conflicts" where request.path.count == 2:
             try allow(request, "GET", "HEAD", "POST")
             if request.method == "POST" { return try await resolve(exchange, keyspace) }

@@ -17,6 +17,8 @@ final class CollectionReplicator {
     private(set) var puller: Puller?
     private(set) var checkpointer: Checkpointer?
     private(set) var lastSequence: UInt64
+    /// Documents that the peer refused on earlier links and is offered once more.
+    var toRetry: [DocumentID] = []
 
     init(session: ReplicationSession, collection: CollectionName, index: Int?, lastSequence: UInt64) {
         self.session = session
@@ -111,6 +113,33 @@ final class CollectionReplicator {
 
     func perform(_ request: StoreRequest, then handler: @escaping (StoreResult) -> Void) {
         session.perform(request, in: collection, then: handler)
+    }
+
+    func refused(
+        _ name: RevisionName, by side: ReplicationRefusal.Side, isOutgoing: Bool, code: Int, reason: String
+    ) {
+        refused(
+            id: name.id.text, revision: name.revision.description, by: side, isOutgoing: isOutgoing, code: code,
+            reason: reason)
+    }
+
+    func refused(
+        id: String, revision: String, by side: ReplicationRefusal.Side, isOutgoing: Bool, code: Int, reason: String
+    ) {
+        session.note(
+            ReplicationRefusal(
+                collection: collection, id: Self.cut(id, to: 240), revision: Self.cut(revision, to: 100), side: side,
+                isOutgoing: isOutgoing, code: code, reason: Self.cut(reason, to: 500), wallSeconds: now.wallSeconds))
+    }
+
+    /// The receiver of a revision has it.
+    func taken(_ name: RevisionName, isOutgoing: Bool) {
+        session.noteTaken(ReplicationAcceptance(collection: collection, name: name, isOutgoing: isOutgoing))
+    }
+
+    /// A text from outside, cut to a number of bytes.
+    private static func cut(_ text: String, to bytes: Int) -> String {
+        text.utf8.count <= bytes ? text : String(decoding: text.utf8.prefix(bytes), as: UTF8.self)
     }
 
     /// Takes the peer's word on leaves here that are superseded, and goes on when that is durable.

@@ -21,8 +21,8 @@ extension Puller {
 
     /// An entry with an ID that is not legal.
     func refuse(_ id: String, _ revision: String, to body: inout [UInt8]) {
-        session.refused(
-            id: id, revision: revision, by: .here, code: 400,
+        replicator.refused(
+            id: id, revision: revision, by: .here, isOutgoing: false, code: 400,
             reason: "the document ID or the revision ID is not legal")
         ChangesList.append(.refused(400), to: &body)
     }

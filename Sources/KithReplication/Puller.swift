@@ -178,6 +178,7 @@ final class Puller {
                 if others.isEmpty { fallthrough }
                 tell(name, ticket, [name.revision] + others.prefix(limits.historyMax))
             case .known, .branch, .superseded:
+                replicator.taken(name, isOutgoing: false)
                 ChangesList.append(.declined, to: &body)
             case .missing(let ancestors):
                 // Asked for already under an earlier sequence: once is enough.
@@ -227,9 +228,9 @@ final class Puller {
 
     /// A revision that cannot be taken as it came: its sender is told, and nothing waits for it any more.
     func refuseRevision(_ message: BLIPMessage, _ error: KithError) {
-        session.refused(
+        replicator.refused(
             id: message.properties["id"] ?? "", revision: message.properties["rev"] ?? "", by: .here,
-            code: error.code.httpStatus, reason: error.message)
+            isOutgoing: false, code: error.code.httpStatus, reason: error.message)
         session.replyError(error, to: message)
         if let name = RevisionMessage.name(message) { finish(takeAwaited(name)) }
     }
@@ -277,6 +278,7 @@ final class Puller {
                 session.status.revisionsReceived += 1
                 replicator.pusher?.noteEcho(item.name, sequence, after: insertion.previousSequence)
             }
+            replicator.taken(item.name, isOutgoing: false)
             session.reply(to: item.message)
             finish(item.tickets)
         case .failure(let error) where error.code == .attachmentMissing && item.blobAttempts < limits.blobAttemptsMax:
@@ -291,7 +293,8 @@ final class Puller {
     }
 
     private func refuse(_ item: ReceivedRevision, _ error: KithError) {
-        session.refused(item.name, by: .here, code: error.code.httpStatus, reason: error.message)
+        replicator.refused(
+            item.name, by: .here, isOutgoing: false, code: error.code.httpStatus, reason: error.message)
         session.replyError(error, to: item.message)
         finish(item.tickets)
     }

@@ -92,6 +92,7 @@ final class Pusher {
     func work() {
         readRevisions()
         readChanges()
+        offerRefusedAgain()
         if isIdle, !saidCaughtUp {
             saidCaughtUp = true
             replicator.send(
@@ -129,6 +130,28 @@ final class Pusher {
             if cursor >= lastSequence { remaining = 0 }
             announce(changes)
             if isCaughtUp { caughtUpThrough = max(caughtUpThrough, last) }
+            replicator.goOn()
+        }
+    }
+
+    /// Offers once more what the peer refused on an earlier link, when it has been offered everything else. The changes are
+    /// announced under the last sequence, so that no checkpoint goes back to theirs.
+    private func offerRefusedAgain() {
+        guard !isReadingChanges, !replicator.toRetry.isEmpty, cursor >= lastSequence,
+            subscription.isContinuous || !saidCaughtUp,
+            unansweredLists + settling == 0 || windows.unansweredLists + settling < limits.unansweredListsMax
+        else { return }
+        isReadingChanges = true
+        let ids = Array(replicator.toRetry.prefix(batchMax))
+        replicator.toRetry.removeFirst(ids.count)
+        replicator.perform(.readDocuments(ids)) { [unowned self] result in
+            isReadingChanges = false
+            guard case .changes(let changes, _, _) = result else { return session.storeFailed(result) }
+            // Those behind the position are announced in their turn.
+            announce(
+                changes.filter { $0.sequence <= subscription.since }.map {
+                    Change(sequence: cursor, id: $0.id, leaves: $0.leaves)
+                })
             replicator.goOn()
         }
     }
@@ -195,9 +218,12 @@ final class Pusher {
         var asked: [(outgoing: OutgoingRevision, leaves: [RevisionID])] = []
         for (entry, answer) in zip(announced, answers) {
             switch answer {
-            case .declined: tracker.close(entry.ticket)
+            case .declined:
+                replicator.taken(entry.name, isOutgoing: true)
+                tracker.close(entry.ticket)
             case .refused(let status):
-                session.refused(entry.name, by: .peer, code: status, reason: "declined before it was sent")
+                replicator.refused(
+                    entry.name, by: .peer, isOutgoing: true, code: status, reason: "declined before it was sent")
                 tracker.close(entry.ticket)
             case .wanted(let ancestors):
                 let outgoing = OutgoingRevision(
@@ -239,7 +265,8 @@ final class Pusher {
                 case .success(let revision?): send(revision, outgoing)
                 case .success(nil): sendGone(outgoing)
                 case .failure(let error):
-                    session.refused(outgoing.name, by: .here, code: error.code.httpStatus, reason: error.message)
+                    replicator.refused(
+                        outgoing.name, by: .here, isOutgoing: true, code: error.code.httpStatus, reason: error.message)
                     sendGone(outgoing, error: error.code.httpStatus)
                 }
             }
@@ -284,12 +311,13 @@ final class Pusher {
                 }
                 // Attachments that went meanwhile are as good as a revision that did: a newer one will be announced.
                 if digests.isEmpty || error.code != 410 {
-                    session.refused(
-                        RevisionName(id: revision.id, revision: revision.revision), by: .peer, code: error.code,
-                        reason: error.message)
+                    replicator.refused(
+                        RevisionName(id: revision.id, revision: revision.revision), by: .peer, isOutgoing: true,
+                        code: error.code, reason: error.message)
                 }
             } else {
                 session.status.revisionsSent += 1
+                replicator.taken(RevisionName(id: revision.id, revision: revision.revision), isOutgoing: true)
             }
             tracker.close(outgoing.ticket)
             replicator.goOn()

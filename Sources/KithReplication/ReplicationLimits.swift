@@ -89,8 +89,10 @@ public struct ReplicationLimits: Sendable {
     /// Bytes of answers and messages that wait to be sent; a peer that sends and does not read is cut off there. The
     /// windows keep an honest link far below.
     public var outgoingBytesMax = 64 << 20
-    /// Refused documents remembered for status.
-    public var refusalsMax = 100
+    /// Refused documents that wait to be taken by the shell; more are only counted.
+    public var refusalsMax = 1_000
+    /// Refused documents of which it is told when they are taken after all.
+    public var watchedDocumentsMax = 10_000
 
     /// The limits as documented.
     public init() {}

@@ -10,12 +10,19 @@ public struct ReplicationRefusal: Sendable {
         case peer
     }
 
+    /// Stands in the place of a document's ID where a whole collection is not replicated; what is told anew by each link.
+    public static let wholeCollection = "(the whole collection)"
+
+    /// The collection.
+    public let collection: CollectionName
     /// The document.
     public let id: String
     /// The revision.
     public let revision: String
     /// Who refused it.
     public let side: Side
+    /// Whether it was to go from here to the peer.
+    public let isOutgoing: Bool
     /// The kind of error.
     public let code: Int
     /// Why, in the words of the side that refused it, cut to a bounded length.

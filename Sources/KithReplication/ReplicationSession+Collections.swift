@@ -60,7 +60,7 @@ extension ReplicationSession {
             if item.objectValue == nil {
                 addPlace(nil)
                 refused(
-                    id: "(collection \(collection.name))", revision: "", by: .peer, code: 404,
+                    collection.name, by: .peer, isOutgoing: true, code: 404,
                     reason: "the peer has not made this collection")
             } else {
                 addPlace(collection)?.begin(own: collection.checkpoint, peers: item)
@@ -82,8 +82,7 @@ extension ReplicationSession {
             case .failed(let error) where !error.code.isRetryable:
                 for name in new {
                     refused(
-                        id: "(collection \(name))", revision: "", by: .here, code: error.code.httpStatus,
-                        reason: error.message)
+                        name, by: .here, isOutgoing: false, code: error.code.httpStatus, reason: error.message)
                 }
             default: storeFailed(result)
             }

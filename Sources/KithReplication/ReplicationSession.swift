@@ -74,8 +74,9 @@ public final class ReplicationSession {
     var isOpening = false
     /// Collections that were named to the peer or by it, or are about to be.
     var named: Set<CollectionName> = []
-    /// Refusals since the shell last took them.
-    private var newRefusals: [ReplicationRefusal] = []
+    private var refusedDocuments = RefusedDocuments()
+    /// Documents that the peer refused before, and that wait for their collection to be replicated.
+    private var toRetry: [CollectionName: [DocumentID]] = [:]
 
     /// Makes the session of a link that was just opened.
     public init(_ configuration: ReplicationConfiguration) {
@@ -123,6 +124,7 @@ public final class ReplicationSession {
     private func add(_ replicator: CollectionReplicator) {
         replicators.append(replicator)
         replicatorsByName[replicator.collection] = replicator
+        replicator.toRetry = toRetry.removeValue(forKey: replicator.collection) ?? []
     }
 
     /// Whether a collection is replicated.
@@ -180,6 +182,28 @@ public final class ReplicationSession {
         updateStatus()
     }
 
+    /// Says which documents were refused on earlier links.
+    ///
+    /// - Parameters:
+    ///   - documents: are looked out for (`takeAcceptances`).
+    ///   - retrying: are looked out for too, and offered to the peer once more, when it has been offered all else: what was in
+    ///     the way may be so no longer.
+    public func noteRefused(
+        _ documents: [CollectionName: [DocumentID]], retrying: [CollectionName: [DocumentID]], now: ReplicationInstant
+    ) {
+        guard ended == nil else { return }
+        self.now = now
+        for (name, ids) in documents { refusedDocuments.watch(ids, in: name, limits: configuration.limits) }
+        for (name, ids) in retrying {
+            refusedDocuments.watch(ids, in: name, limits: configuration.limits)
+            toRetry[name, default: []] += ids
+            guard let replicator = replicatorsByName[name] else { continue }
+            replicator.toRetry += toRetry.removeValue(forKey: name) ?? []
+            replicator.goOn()
+        }
+        updateStatus()
+    }
+
     /// Says that time has passed; due when `nextDeadlineSeconds` is reached.
     public func tick(now: ReplicationInstant) {
         guard ended == nil else { return }
@@ -218,10 +242,11 @@ public final class ReplicationSession {
     public var blobBytesHeld: Int { blip.queuedPullBytes + blip.unconsumedBytes }
 
     /// Documents refused since the last call, by either side.
-    public func takeRefusals() -> [ReplicationRefusal] {
-        defer { newRefusals.removeAll() }
-        return newRefusals
-    }
+    public func takeRefusals() -> [ReplicationRefusal] { refusedDocuments.takeNew() }
+
+    /// Revisions that got to the receiver since the last call, of documents that were refused before: on this link, or as
+    /// `noteRefused` says.
+    public func takeAcceptances() -> [ReplicationAcceptance] { refusedDocuments.takeTaken() }
 
     // MARK: For the parts
 
@@ -300,20 +325,20 @@ public final class ReplicationSession {
             closeCode: error.code.isRetryable ? 4001 : 1011, "the store failed: \(error.message)", code: error.code)
     }
 
-    func refused(_ name: RevisionName, by side: ReplicationRefusal.Side, code: Int, reason: String) {
-        refused(id: name.id.text, revision: name.revision.description, by: side, code: code, reason: reason)
+    /// A whole collection is not replicated.
+    func refused(
+        _ collection: CollectionName, by side: ReplicationRefusal.Side, isOutgoing: Bool, code: Int, reason: String
+    ) {
+        note(
+            ReplicationRefusal(
+                collection: collection, id: ReplicationRefusal.wholeCollection, revision: "", side: side,
+                isOutgoing: isOutgoing, code: code, reason: reason, wallSeconds: now.wallSeconds))
     }
 
-    func refused(id: String, revision: String, by side: ReplicationRefusal.Side, code: Int, reason: String) {
-        let refusal = ReplicationRefusal(
-            id: Self.cut(id, to: 240), revision: Self.cut(revision, to: 100), side: side, code: code,
-            reason: Self.cut(reason, to: 500), wallSeconds: now.wallSeconds)
+    func note(_ refusal: ReplicationRefusal) {
         status.refusals += 1
-        if newRefusals.count < configuration.limits.refusalsMax { newRefusals.append(refusal) }
+        refusedDocuments.note(refusal, limits: configuration.limits)
     }
 
-    /// A text from outside, cut to a number of bytes.
-    private static func cut(_ text: String, to bytes: Int) -> String {
-        text.utf8.count <= bytes ? text : String(decoding: text.utf8.prefix(bytes), as: UTF8.self)
-    }
+    func noteTaken(_ acceptance: ReplicationAcceptance) { refusedDocuments.note(acceptance) }
 }

@@ -106,6 +106,9 @@ public struct StoreExecutor: Sendable {
             let changes = try snapshot.changes(since: since, limit: limit)
             let remaining = counts ? try snapshot.pendingCount(since: changes.last?.sequence ?? since) : nil
             return .changes(changes, remaining: remaining, lastSequence: try snapshot.lastSequence)
+        case .readDocuments(let ids):
+            let changes = try snapshot.changes(ChangesQuery(documentIDs: ids))
+            return .changes(changes, remaining: nil, lastSequence: try snapshot.lastSequence)
         case .lookUp(let names):
             return .lookups(try snapshot.lookup(names.map { ($0.id, $0.revision) }))
         case .judge(let proposals): return .judgements(try snapshot.judge(proposals))
@@ -185,7 +188,8 @@ public struct StoreExecutor: Sendable {
             try transaction.setLocalDocument(name, next.encoded())
             if let progress { try transaction.setLocalDocument(progress.name, progress.body) }
             return .checkpoint(revision: next.revision)
-        case .readChanges, .lookUp, .judge, .readRevisions, .readLocal, .listCollections, .openCollections, .hasBlobs,
+        case .readChanges, .readDocuments, .lookUp, .judge, .readRevisions, .readLocal, .listCollections,
+            .openCollections, .hasBlobs,
             .readBlobPiece, .proveBlob, .beginBlob, .appendBlob, .finishBlob:
             throw KithError(.internal, "a read was sent to the writer")
         }

@@ -5,6 +5,8 @@ import KithStore
 public enum StoreRequest: Sendable {
     /// Reads the changes after a sequence. With `counts`, also counts the documents that remain after them.
     case readChanges(since: UInt64, limit: Int, counts: Bool)
+    /// Reads the last changes of these documents, in the order of their sequences.
+    case readDocuments([DocumentID])
     /// Asks which of these revisions are here, and which ancestors of those that are not.
     case lookUp([RevisionName])
     /// Asks of revisions that the peer wants to push whether they would make conflicts.
@@ -46,7 +48,8 @@ public enum StoreRequest: Sendable {
     /// Whether this request changes the database.
     public var isWrite: Bool {
         switch self {
-        case .readChanges, .lookUp, .judge, .readRevisions, .readLocal, .listCollections, .openCollections, .hasBlobs,
+        case .readChanges, .readDocuments, .lookUp, .judge, .readRevisions, .readLocal, .listCollections,
+            .openCollections, .hasBlobs,
             .readBlobPiece, .proveBlob, .beginBlob:
             false
         case .insert, .supersede, .createCollections, .writeLocal, .writeCheckpoint, .appendBlob, .finishBlob: true

@@ -83,8 +83,9 @@ public actor ConflictResolver {
         }
         observation?.cancel()
         alarm?.cancel()
+        // Not waited for: an app may think on, and its answer finds nobody.
         for task in running.values { task.cancel() }
-        for task in running.values { await task.value }
+        running = [:]
     }
 
     // MARK: What is to be done

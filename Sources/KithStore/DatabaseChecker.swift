@@ -118,6 +118,7 @@ final class DatabaseChecker {
         let model = try SQLiteConnection(path: ":memory:", databaseName: connection.databaseName, mayCreate: true)
         defer { model.close() }
         try model.execute(StoreSchema.tables)
+        try model.execute(StoreSchema.refusalTable)
         for collection in collections { try model.execute(StoreSchema.tables(ofCollection: collection.number)) }
         let expected = Set(try model.texts(names))
         let found = Set(try connection.texts(names))

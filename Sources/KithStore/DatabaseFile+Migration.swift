@@ -13,11 +13,16 @@ extension DatabaseFile {
             // A file that says of itself to be older than it is cannot be brought anywhere.
             try asDamage(connection.databaseName) { () throws(KithError) in
                 // Another process may have been quicker.
-                switch try connection.number("PRAGMA user_version") {
-                case 1: try migrateFrom1(connection)
-                case 2: try migrateFrom2(connection)
-                default: break
+                let version = try connection.number("PRAGMA user_version")
+                guard version < StoreSchema.formatVersion else { return }
+                if version == 1 { try migrateFrom1(connection) }
+                // Format 2 had no policy for conflicts.
+                if version == 2 {
+                    try connection.execute("ALTER TABLE meta ADD COLUMN merge_policy INTEGER NOT NULL DEFAULT 0")
                 }
+                // Format 3 did not keep what was refused.
+                try connection.execute(StoreSchema.refusalTable)
+                try connection.execute("PRAGMA user_version = \(StoreSchema.formatVersion)")
             }
             try connection.execute("COMMIT")
         } catch {
@@ -47,16 +52,6 @@ extension DatabaseFile {
             DROP TABLE document;
             DROP TABLE leaf;
             DROP TABLE local;
-            PRAGMA user_version = \(StoreSchema.formatVersion);
-            """)
-    }
-
-    /// Format 2 had no policy for conflicts.
-    private static func migrateFrom2(_ connection: SQLiteConnection) throws(KithError) {
-        try connection.execute(
-            """
-            ALTER TABLE meta ADD COLUMN merge_policy INTEGER NOT NULL DEFAULT 0;
-            PRAGMA user_version = \(StoreSchema.formatVersion);
             """)
     }
 }

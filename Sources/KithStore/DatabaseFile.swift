@@ -178,6 +178,7 @@ enum DatabaseFile {
         try connection.execute("PRAGMA application_id = \(StoreSchema.applicationID)")
         try connection.execute("PRAGMA user_version = \(StoreSchema.formatVersion)")
         try connection.execute(StoreSchema.tables)
+        try connection.execute(StoreSchema.refusalTable)
         try connection.execute(StoreSchema.tables(ofCollection: StoreSchema.defaultCollection))
         let (publicID, privateID) = (try randomID(), try randomID())
         try connection.execute(

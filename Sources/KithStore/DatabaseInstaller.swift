@@ -145,6 +145,7 @@ struct DatabaseInstaller {
                     "UPDATE collection SET last_sequence = last_sequence + \(StoreLimits.sequencesSkippedByRestore)")
             }
             for number in numbers { try connection.execute("DELETE FROM local_\(number)") }
+            try connection.execute("DELETE FROM refusal")
             try connection.execute("COMMIT")
         }
         // The draft alone gets the name: all of it has to be in there.

@@ -23,6 +23,8 @@ public enum StoreLimits {
     public static let mergedVersionsMax = 16
     /// Bytes of bodies beyond which no further version is resolved together with the others.
     public static let mergedBytesMax = 67_108_864
+    /// Refused documents of which it is kept why, over all peers; the oldest are forgotten first.
+    public static let refusalsMax = 10_000
     /// Documents in conflict that wait to be resolved at most; the others are looked for when there is room again.
     static let conflictsWaitingMax = 1_024
     /// Documents of which it is remembered how often they came back into conflict.

@@ -4,7 +4,7 @@ enum StoreSchema {
     static let applicationID: UInt32 = 0x4B69_7468
     /// In the header of each file as SQLite's `user_version`: raised when an older program could no longer use the file.
     /// `DatabaseFile.migrate` brings older files to it.
-    static let formatVersion: UInt32 = 3
+    static let formatVersion: UInt32 = 4
     /// The number of the collection `_default`, which every database has.
     static let defaultCollection = 1
 
@@ -47,6 +47,24 @@ enum StoreSchema {
             blob INTEGER NOT NULL,
             PRIMARY KEY (collection, id, revision, blob)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    /// What replication could not hand over; rising with time, so that the oldest can be dropped.
+    static let refusalTable = """
+        CREATE TABLE refusal (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            peer TEXT NOT NULL,
+            collection TEXT NOT NULL,
+            id TEXT NOT NULL,
+            is_outgoing INTEGER NOT NULL,
+            revision TEXT NOT NULL,
+            is_by_peer INTEGER NOT NULL,
+            code INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            refused_at INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            UNIQUE (peer, collection, id, is_outgoing)
+        ) STRICT;
         """
 
     /// What a database has for each collection.

@@ -42,14 +42,14 @@ struct StatusScenario: Sendable, CustomTestStringConvertible {
     private static func peer(
         _ name: String, _ id: String, _ state: String, send: String = "0", receive: String = "0",
         inSync: String = "\"2026-05-06T12:31:01Z\"", completed: Int = 0, total: Int = 0, problem: String = "null",
-        error: String = "null"
+        error: String = "null", refused: Int = 0, refusals: String = ""
     ) -> String {
         """
         {"name":"\(name)","id":"\(id)","fullID":"\(id)-0000-0000","trust":"paired","state":"\(state)",
          "since":"2026-05-05T16:43:00Z","toSend":\(send),"toReceive":\(receive),"lastInSyncAt":\(inSync),
          "address":"192.168.1.34:4984","tls":"1.3","problem":\(problem),
          "databases":[{"name":"notes","state":"\(state)","toSend":\(send),"toReceive":\(receive),"completed":\(completed),
-         "total":\(total),"refused":0,"lastError":\(error),"lastErrorAt":null,"lastInSyncAt":\(inSync)}]}
+         "total":\(total),"refused":\(refused),"refusals":[\(refusals)],"lastError":\(error),"lastErrorAt":null,"lastInSyncAt":\(inSync)}]}
         """
     }
 
@@ -116,6 +116,23 @@ struct StatusScenario: Sendable, CustomTestStringConvertible {
         problems: """
             {"code":"conflicts","severity":"attention","subject":"notes","text":"2 documents in conflict","command":"kith conflicts notes"}
             """)
+    static let refused = StatusScenario(
+        "refused",
+        peers: [
+            peer(
+                "laptop", "M4VT-90XC", "inSync", refused: 1,
+                refusals: """
+                    {"id":"scan\\u001b[2J/7","rev":"2-ab","direction":"sent","by":"peer","code":413,"reason":"Document scan/7: the document has 31457280 bytes; 20971520 are allowed","at":"2026-05-06T12:20:00Z","attempts":3}
+                    """),
+            peer(
+                "tablet", "P3WE-8HJ2", "offline", refused: 7,
+                refusals: (0..<6).map {
+                    "{\"id\":\"d\($0)\",\"rev\":\"1-a\",\"direction\":\"received\",\"by\":\"here\",\"code\":400,\"reason\":\"no\",\"at\":null,\"attempts\":1}"
+                }.joined(separator: ",")),
+        ],
+        problems: """
+            {"code":"refused","severity":"attention","subject":"laptop","text":"1 document of notes was refused","command":"kith status notes"}
+            """)
     static let discoveryOff = StatusScenario(
         "discovery-off",
         problems: """
@@ -133,6 +150,7 @@ struct StatusScenario: Sendable, CustomTestStringConvertible {
 
     static let all = [
         alone, fresh, inSync, syncing, mixed, offline, allOffline, blocked, nearbyNodes, hostileNames, conflicts,
+        refused,
         discoveryOff, stopped,
     ]
 }

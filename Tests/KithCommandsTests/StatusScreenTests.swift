@@ -112,6 +112,42 @@ struct StatusScreenTests {
         #expect(throws: KithError.self) { try nobody.lines(report, Self.moment, Self.plain) }
     }
 
+    @Test("the page of a database says what was refused, by whom and why")
+    func refusedPage() throws {
+        let view = try StatusView(try ArgumentParser(spec: StatusCommand.spec).parse(["notes"]))
+        expectGolden(
+            try view.lines(StatusScenario.refused.report, Self.moment, Self.plain).map { $0 + "\n" }.joined(),
+            "refused.database.txt")
+    }
+
+    @Test("an explanation says of every peer whether it has the document, and why not")
+    func explanation() throws {
+        let refusal =
+            #"{"id":"a","rev":"2-ab","direction":"sent","by":"peer","code":413,"reason":"too\u001b[2J large","at":"2026-05-06T12:20:00Z","attempts":3}"#
+        func peer(_ name: String, _ rest: String) -> String { #"{"name":"\#(name)","id":"X",\#(rest)}"# }
+        let none = #""before":null,"sent":null,"received":null"#
+        let peers = [
+            peer("laptop", #""state":"there","connected":true,"# + none),
+            peer("desk-mac", #""state":"waiting","connected":false,"before":1236,"sent":null,"received":null"#),
+            peer("pi", #""state":"waiting","connected":true,"before":0,"sent":null,"received":null"#),
+            peer("tablet", #""state":"refused","connected":true,"before":null,"sent":\#(refusal),"received":null"#),
+            peer("小蘭", #""state":"there","connected":true,"before":null,"sent":null,"received":\#(refusal)"#),
+            peer("phone", #""state":"notShared","connected":true,"# + none),
+            peer("old", #""state":"unknown","connected":false,"# + none),
+        ]
+        func page(_ text: String) throws -> String {
+            let page = try ExplanationPage(
+                address: DocumentAddress(database: "notes", document: "list:1"), answer: JSONValue(parsing: text),
+                moment: Self.moment, style: Self.plain)
+            return page.lines.map { $0 + "\n" }.joined()
+        }
+        let known = #""rev":"2-ab","deleted":false,"sequence":41,"versions":2"#
+        let unknown = #""rev":null,"deleted":false,"sequence":null,"versions":0"#
+        expectGolden(try page(#"{\#(known),"peers":[\#(peers.joined(separator: ","))]}"#), "explanation.txt")
+        #expect(try page(#"{\#(unknown),"peers":[\#(peers[4])]}"#).hasPrefix("notes/list:1   is not here\n"))
+        #expect(try page(#"{\#(known),"peers":[]}"#).contains("no peer yet"))
+    }
+
     @Test("a status of another version, and what is none, are refused")
     func versions() {
         for text in ["{}", "[]", "{\"schemaVersion\":2,\"node\":{}}", "{\"schemaVersion\":1,\"node\":[]}"] {

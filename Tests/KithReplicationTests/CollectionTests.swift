@@ -309,7 +309,9 @@ struct NodeCollectionTests {
             request.properties["Profile"] == "getCollections" ? ([:], Array("[{},null]".utf8)) : ([:], [])
         }
         try peer.run()
-        #expect(peer.session.takeRefusals().map(\.id) == ["(collection visits)"])
+        let refusals = peer.session.takeRefusals()
+        #expect(refusals.map(\.collection.text) == ["visits"])
+        #expect(refusals.map(\.id) == [ReplicationRefusal.wholeCollection])
         #expect(peer.takeRequests("subChanges").map { $0.properties["collection"] } == ["0"])
         #expect(peer.session.ended == nil)
         // An answer that is no list of as many ends the link.

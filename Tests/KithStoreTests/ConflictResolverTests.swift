@@ -215,6 +215,22 @@ struct ConflictResolverTests {
         try await withResolver(resolver) { for await _ in asked { break } }
         #expect(try database.read { try $0.conflictCount } == 1)
 
+        // One that does not listen, and answers when nobody asks any more.
+        let deaf = ConflictResolver(database: database)
+        let (began, begin) = AsyncStream<Void>.makeStream()
+        let (answers, answer) = AsyncStream<Void>.makeStream()
+        let isEnded = Gate()
+        await deaf.setResolver { _ in
+            begin.yield()
+            await Task.detached { await isEnded.waitInTask() }.value
+            answer.yield()
+            return .delete
+        }
+        try await withResolver(deaf) { for await _ in began { break } }
+        isEnded.open()
+        for await _ in answers { break }
+        #expect(try database.read { try $0.conflictCount } == 1)
+
         let other = ConflictResolver(database: database)
         let (looked, look) = AsyncStream<Void>.makeStream()
         await other.setResolver {

@@ -67,8 +67,8 @@ struct MigrationTests {
         #expect(sequence == 10)
     }
 
-    @Test("format 2 is brought to this one, and has no policy for conflicts")
-    func format2() throws {
+    @Test("formats 2 and 3 are brought to this one, and the database is set to what it was", arguments: [2, 3])
+    func newerFormats(version: Int) throws {
         let folder = TemporaryFolder()
         do {
             let database = try fileDatabase(folder)
@@ -78,14 +78,16 @@ struct MigrationTests {
             }
             database.close()
         }
-        try RawFile(folder.file()).execute("ALTER TABLE meta DROP COLUMN merge_policy; PRAGMA user_version = 2")
+        let file = try RawFile(folder.file())
+        try file.execute("DROP TABLE refusal; PRAGMA user_version = \(version)")
+        if version == 2 { try file.execute("ALTER TABLE meta DROP COLUMN merge_policy") }
         let database = try fileDatabase(folder, create: false)
         #expect(try database.read { try $0.settings() } == DatabaseSettings(revisionsLimit: 7, keepsOldBodies: true))
         #expect(try database.read { try $0.documentCount } == 1)
         try database.writeBlocking { try $0.setSettings(DatabaseSettings(mergePolicy: .threeWay)) }
         #expect(try database.findFaults() == [])
         database.close()
-        #expect(try RawFile(folder.file()).number("PRAGMA user_version") == 3)
+        #expect(try RawFile(folder.file()).number("PRAGMA user_version") == 4)
     }
 
     @Test("a migration that fails leaves the file as it was")

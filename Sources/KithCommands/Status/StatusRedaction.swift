@@ -39,7 +39,9 @@ enum StatusRedaction {
         }
         guard let text = value.stringValue else { return value }
         switch (parent, key) {
-        case ("conflicts", "id"): return .string(standIns.standIn(for: text, kind: "document"))
+        case ("conflicts", "id"), ("refusals", "id"): return .string(standIns.standIn(for: text, kind: "document"))
+        // Errors about a document name it.
+        case ("refusals", "reason"): return "…"
         case (_, "address"), ("listening", nil): return .string(standIns.standIn(for: text, kind: "address"))
         case (_, "text"), (_, "lastError"), (_, "reason"): return .string(withoutQuoted(text))
         case ("problems", "command"): return .string(withoutQuoted(text))

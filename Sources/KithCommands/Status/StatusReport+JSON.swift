@@ -65,6 +65,15 @@ extension StatusReport {
                     name: $0.text("name"), state: PeerState(rawValue: $0.text("state")) ?? .unknown,
                     toSend: $0.number("toSend"), toReceive: $0.number("toReceive"),
                     completed: $0.number("completed") ?? 0, total: $0.number("total") ?? 0,
+                    refused: $0.number("refused") ?? 0,
+                    refusals: $0.items("refusals").map {
+                        Refusal(
+                            collection: $0["collection"]?.stringValue.flatMap {
+                                DisplayText.same($0, "_default") ? nil : $0
+                            },
+                            id: $0.text("id"), isByPeer: $0["by"]?.stringValue == "peer",
+                            code: $0.number("code") ?? 0, reason: $0.text("reason"), at: $0.instant("at"))
+                    },
                     lastError: $0["lastError"]?.stringValue, lastErrorAt: $0.instant("lastErrorAt"),
                     lastInSyncAt: $0.instant("lastInSyncAt"))
             })

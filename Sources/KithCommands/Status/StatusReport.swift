@@ -28,6 +28,17 @@ struct StatusReport: Equatable, Sendable {
         case unknown
     }
 
+    /// A document that one side would not take.
+    struct Refusal: Equatable, Sendable {
+        /// Nil for the default one.
+        var collection: String?
+        var id = ""
+        var isByPeer = false
+        var code = 0
+        var reason = ""
+        var at: Instant?
+    }
+
     /// One database as it stands with one peer.
     struct SharedDatabase: Equatable, Sendable {
         var name = ""
@@ -36,6 +47,9 @@ struct StatusReport: Equatable, Sendable {
         var toReceive: Int?
         var completed = 0
         var total = 0
+        var refused = 0
+        /// The last of them.
+        var refusals: [Refusal] = []
         var lastError: String?
         var lastErrorAt: Instant?
         var lastInSyncAt: Instant?

@@ -1,0 +1,90 @@
+import KithDocuments
+import KithReplication
+import KithStore
+import KithTrust
+
+extension Node {
+    /// Says of each peer whether it has a document, and else why not.
+    ///
+    /// - Parameters:
+    ///   - id: the document.
+    ///   - name: its database.
+    ///   - collection: its collection.
+    ///   - peer: only for this peer; nil for all that are trusted.
+    /// - Throws: `.databaseNotFound`; `.notFound` when there is no such document here, and none was refused; errors of the
+    ///   store.
+    public func explain(
+        _ id: DocumentID, in name: DatabaseName, collection: CollectionName = .default, peer: NodeID? = nil
+    ) async throws
+        -> DocumentExplanation
+    {
+        let database = try registry.database(name)
+        let peers = home.peerBook.peers.filter { peer == nil || $0.id == peer }
+        let known = peers.map {
+            (through: links.sentThrough(to: $0.id, name, collection), progressName: PeerLink.progressName($0.id))
+        }
+        let (document, refusals, places) = try await database.read { snapshot in
+            let snapshot = try snapshot.collection(collection)
+            let document = try snapshot.document(id)
+            let refusals = try snapshot.refusals(id: id.text, limit: StoreLimits.refusalsMax)
+            let obsolete = Set(try snapshot.obsolete(refusals))
+            let places = try known.map { known -> (sent: UInt64?, before: Int?) in
+                let saved = try snapshot.localDocument(known.progressName).flatMap(PeerProgress.init(parsing:))
+                let sent = known.through ?? saved?.sentThrough
+                guard let sent, let document, document.sequence > sent else { return (sent, nil) }
+                let after = try snapshot.pendingCount(since: document.sequence)
+                return (sent, max(0, try snapshot.pendingCount(since: sent) - after - 1))
+            }
+            return (document, refusals.filter { !obsolete.contains($0.key) && $0.key.collection == collection }, places)
+        }
+        var answer = DocumentExplanation(document: document, peers: [])
+        for (peer, place) in zip(peers, places) {
+            func refusal(isOutgoing: Bool) -> DocumentRefusal? {
+                refusals.first {
+                    $0.key.isOutgoing == isOutgoing && $0.key.peer.utf8.elementsEqual(peer.id.description.utf8)
+                }
+            }
+            let (sent, received) = (refusal(isOutgoing: true), refusal(isOutgoing: false))
+            let (isConnected, isShared) = links.isLinked(to: peer.id, name)
+            let state: DocumentExplanation.State =
+                if !isShared {
+                    .notShared
+                } else if let document, let through = place.sent {
+                    document.sequence > through ? .waiting : sent != nil ? .refused : .there
+                } else {
+                    sent != nil || received != nil ? .refused : .unknown
+                }
+            answer.peers.append(
+                DocumentExplanation.OnPeer(
+                    peer: peer, state: state, isConnected: isConnected, before: place.before, sent: sent,
+                    received: received))
+        }
+        guard document != nil || answer.peers.contains(where: { $0.received != nil }) else {
+            throw KithError(.notFound, "missing")
+        }
+        return answer
+    }
+}
+
+extension DocumentExplanation {
+    var json: JSONValue {
+        JSONValue(object: [
+            ("rev", JSONValue(optional: document?.revision.description)),
+            ("deleted", .bool(document?.isDeleted ?? false)),
+            ("versions", JSONValue((document?.conflicts.count ?? -1) + 1)),
+            ("sequence", document.map { JSONValue($0.sequence) } ?? .null),
+            (
+                "peers",
+                .array(
+                    peers.map {
+                        JSONValue(object: [
+                            ("name", .string($0.peer.name)), ("id", .string($0.peer.id.short)),
+                            ("state", .string($0.state.rawValue)), ("connected", .bool($0.isConnected)),
+                            ("before", JSONValue(optional: $0.before)), ("sent", $0.sent?.json ?? .null),
+                            ("received", $0.received?.json ?? .null),
+                        ])
+                    })
+            ),
+        ])
+    }
+}
