@@ -93,6 +93,7 @@ struct SimulationTests {
         configuration.documentCount = 3
         configuration.writeCount = 120
         configuration.partitionCount = 6
+        configuration.resolveChance = 0
         let report = try await Simulation(configuration).run()
         #expect(report.failures.isEmpty, "\(report.summary)")
         #expect(report.conflicts > 0)
