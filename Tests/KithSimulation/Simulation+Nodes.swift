@@ -148,6 +148,13 @@ extension Simulation {
             text = "takes as superseded \(supersessions.map { "\($0.id) \($0.revision) by \($0.leaf)" })"
         case (.writeCheckpoint(_, _, let body, _), _):
             text = "keeps the checkpoint \(String(decoding: body, as: UTF8.self))"
+        case (.hasBlobs(let digests), _):
+            text = "looks for blobs \(digests.map { "\($0)".prefix(12) }): \(result)"
+        case (.beginBlob(let digest, let length, _), _): text = "begins blob \(digest) of \(length) bytes"
+        case (.appendBlob(_, let bytes), _): text = "appends \(bytes.count) bytes to a blob"
+        case (.finishBlob, _): text = "ends a blob"
+        case (.readBlobPiece(let digest, let offset, let count), _):
+            text = "reads \(count) bytes of blob \(digest) from \(offset) on"
         default: return nil
         }
         return "node \(node), link \(link): \(text)"
