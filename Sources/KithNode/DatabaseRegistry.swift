@@ -92,7 +92,9 @@ final class DatabaseRegistry {
     func retryFailed() async {
         retry?.cancel()
         retry = nil
-        for (name, error) in failures where error.code.isRetryable && busy.insert(name).inserted {
+        for (name, error) in failures where error.code.isRetryable {
+            // Others may have deleted it, or made another of the name, while the one before was opened.
+            guard !isClosed, open[name] == nil, failed[name] != nil, busy.insert(name).inserted else { continue }
             defer { busy.remove(name) }
             do {
                 try await load(name, create: false)
@@ -169,8 +171,13 @@ final class DatabaseRegistry {
         let path = path(name)
         try Database.removeFiles(at: path, name: name)
         guard access(path, F_OK) != 0 else {
-            throw KithError(.inputOutput, "cannot remove \(path)", remedy: "Remove it while the node does not run")
+            let error = KithError(
+                .inputOutput, "cannot remove \(path)", remedy: "Remove it while the node does not run")
+            // Neither open nor gone: nothing is made over it.
+            failed[name] = error
+            throw error
         }
+        failed[name] = nil
     }
 
     /// Closes all; waits for writes under way.

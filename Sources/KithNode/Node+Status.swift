@@ -17,9 +17,8 @@ extension Node {
             let name = database.name.text
             let answer = try? await database.read { snapshot in
                 (
-                    documents: try snapshot.documentCount, sequence: try snapshot.lastSequence,
-                    conflicts: try snapshot.conflictCount, first: try snapshot.conflicts(limit: 10),
-                    policy: try snapshot.settings().mergePolicy
+                    collections: try CollectionCounts.all(snapshot, conflictsMax: 10),
+                    sequence: try snapshot.lastSequence, policy: try snapshot.settings().mergePolicy
                 )
             }
             guard let answer else {
@@ -31,20 +30,23 @@ extension Node {
             }
             databases.append(
                 NodeStatus.DatabaseStatus(
-                    name: name, documents: answer.documents, bytes: bytes, sequence: answer.sequence,
-                    conflicts: answer.conflicts, mergePolicy: answer.policy))
-            for change in answer.first where conflicts.count < 10 {
-                conflicts.append(
-                    NodeStatus.ConflictStatus(
-                        database: name, id: change.id.text, versions: change.leaves.count { !$0.isDeleted }))
-            }
-            if answer.conflicts > 0 {
+                    name: name, documents: answer.collections.reduce(0) { $0 + $1.documents }, bytes: bytes,
+                    sequence: answer.sequence, conflicts: answer.collections.reduce(0) { $0 + $1.conflicts },
+                    mergePolicy: answer.policy))
+            for collection in answer.collections where collection.conflicts > 0 {
+                // As a command takes it: the database, and the collection where it is not the default one.
+                let place = collection.name == .default ? name : "\(name).\(collection.name)"
+                for change in collection.firstConflicts where conflicts.count < 10 {
+                    conflicts.append(
+                        NodeStatus.ConflictStatus(
+                            database: place, id: change.id.text, versions: change.leaves.count { !$0.isDeleted }))
+                }
                 problems.append(
                     NodeStatus.Problem(
-                        code: "conflicts", severity: .attention, subject: name,
-                        text: answer.conflicts == 1
-                            ? "1 document in conflict" : "\(answer.conflicts) documents in conflict",
-                        command: "kith conflicts \(name)"))
+                        code: "conflicts", severity: .attention, subject: place,
+                        text: collection.conflicts == 1
+                            ? "1 document in conflict" : "\(collection.conflicts) documents in conflict",
+                        command: "kith conflicts \(place)"))
             }
         }
         let peers = home.peerBook.peers.map { links.status(of: $0) }

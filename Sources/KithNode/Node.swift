@@ -166,7 +166,7 @@ public final class Node {
     /// ```swift
     /// try await node.setConflictResolver(of: notes) { conflict in
     ///     let merged = try merge(conflict.commonAncestor?.body, conflict.versions.map(\.body))
-    ///     return .merged(body: merged, attachments: conflict.versions[0].attachments)
+    ///     return .merged(body: merged)
     /// }
     /// ```
     ///

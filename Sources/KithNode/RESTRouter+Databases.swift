@@ -89,19 +89,25 @@ extension RESTRouter {
             let size = Int64(database.database.sizeOnDisk)
             let publicID = database.database.publicID
             let answer = try await database.read { snapshot in
-                (
-                    documents: try snapshot.documentCount, sequence: try snapshot.lastSequence,
-                    conflicts: try snapshot.conflictCount
-                )
+                (collections: try CollectionCounts.all(snapshot), sequence: try snapshot.lastSequence)
+            }
+            let own = answer.collections[0]
+            let named = answer.collections.dropFirst().map { collection in
+                JSONValue(object: [
+                    ("name", .string(collection.name.description)),
+                    ("doc_count", JSONValue(Int64(collection.documents))),
+                    ("conflicts", JSONValue(Int64(collection.conflicts))),
+                ])
             }
             exchange.respond(
                 HTTPAnswer(
                     200,
                     JSONValue(object: [
-                        ("db_name", .string(name.text)), ("doc_count", JSONValue(Int64(answer.documents))),
+                        ("db_name", .string(name.text)), ("doc_count", JSONValue(Int64(own.documents))),
                         ("update_seq", JSONValue(Int64(clamping: answer.sequence))),
                         ("sizes", JSONValue(object: [("file", JSONValue(size))])),
-                        ("conflicts", JSONValue(Int64(answer.conflicts))), ("uuid", .string(publicID)),
+                        ("conflicts", JSONValue(Int64(own.conflicts))), ("uuid", .string(publicID)),
+                        ("collections", .array(named)),
                     ])))
         }
     }

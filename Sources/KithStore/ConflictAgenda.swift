@@ -46,6 +46,7 @@ struct ConflictAgenda {
     private var waitingCount = 0
     private var retryCount = 0
     private var lastPlace: UInt64 = 0
+    private var hasForgotten = false
 
     /// Whether more can be noted; otherwise it has to wait until something is finished.
     ///
@@ -71,6 +72,20 @@ struct ConflictAgenda {
             stopWaiting(&entry)
             wait(key, &entry, until: max(now, entry.notBefore))
         }
+    }
+
+    /// Notes that a document is in conflict, of which nothing else is known: one that waits goes on waiting.
+    mutating func noteFound(_ key: Key, now: Int64) {
+        if let entry = entries[key], entry.isRunning || entry.due != nil { return }
+        note(key, now: now)
+    }
+
+    /// Whether some that have failed for now were let go because too many waited, and there is room for them again: then
+    /// all that are there have to be looked through once more.
+    mutating func takeForgotten() -> Bool {
+        guard hasForgotten, retryCount <= StoreLimits.conflictsWaitingMax / 2 else { return false }
+        hasForgotten = false
+        return true
     }
 
     /// Forgets a document that is in conflict no more.
@@ -119,7 +134,9 @@ struct ConflictAgenda {
         }
         var again = isNotedAgain ? max(now, entry.notBefore) : nil
         if case .overtaken = outcome { again = entry.notBefore }
-        if case .failedForNow = outcome, again == nil, retryCount < StoreLimits.conflictsWaitingMax {
+        if case .failedForNow = outcome, again == nil, retryCount >= StoreLimits.conflictsWaitingMax {
+            hasForgotten = true
+        } else if case .failedForNow = outcome, again == nil {
             retryCount += 1
             entry.isRetry = true
             again =

@@ -5,8 +5,10 @@ import KithDocuments
 struct ConflictFeed: Sendable {
     /// What was found.
     struct Findings: Sendable {
-        /// Documents in conflict that were there or have changed.
-        var conflicts: [ConflictAgenda.Key] = []
+        /// Documents in conflict that are there.
+        var found: [ConflictAgenda.Key] = []
+        /// Documents in conflict that have changed.
+        var changed: [ConflictAgenda.Key] = []
         /// Documents that have changed and are not, or no more, in conflict.
         var others: [ConflictAgenda.Key] = []
         /// Collections in which nothing is in conflict, or that are gone.
@@ -24,6 +26,14 @@ struct ConflictFeed: Sendable {
     }
 
     private var places: [CollectionName: Place] = [:]
+
+    /// Goes through all that are there once more.
+    mutating func scanAgain() {
+        for name in places.keys {
+            places[name]?.isScanning = true
+            places[name]?.scannedThrough = nil
+        }
+    }
 
     /// The next ones.
     mutating func read(_ snapshot: Snapshot) throws -> Findings {
@@ -54,7 +64,7 @@ struct ConflictFeed: Sendable {
         let limit = StoreLimits.changesPerPageMax
         if here.isScanning {
             let page = try snapshot.conflicts(limit: limit, startingAfter: here.scannedThrough)
-            findings.conflicts += page.map { ConflictAgenda.Key(collection: name, id: $0.id) }
+            findings.found += page.map { ConflictAgenda.Key(collection: name, id: $0.id) }
             here.scannedThrough = page.last?.id
             here.isScanning = page.count == limit
             findings.isPartial = true
@@ -64,7 +74,7 @@ struct ConflictFeed: Sendable {
         for change in page {
             let key = ConflictAgenda.Key(collection: name, id: change.id)
             if change.leaves.count(where: { !$0.isDeleted }) > 1 {
-                findings.conflicts.append(key)
+                findings.changed.append(key)
             } else {
                 findings.others.append(key)
             }

@@ -2,11 +2,12 @@ import KithDocuments
 
 /// How a conflict ends. Versions that do not stay get a tombstone.
 public enum ConflictResolution: Sendable, Equatable {
-    /// One of the versions stays as it is.
+    /// One of the versions stays: the winner as it is, another one as a child of it that says the same, so that nothing is
+    /// lost where two nodes keep different ones.
     case keep(RevisionID)
     /// The winner gets a child with this body, a JSON object in any form, and these attachments, whose bytes are stored
-    /// already. Where that is what the winner has, it stays as it is.
-    case merged(body: [UInt8], attachments: AttachmentList = AttachmentList())
+    /// already; nil for those of all versions, merged. Where that is what the winner has, it stays as it is.
+    case merged(body: [UInt8], attachments: AttachmentList? = nil)
     /// The document is deleted.
     case delete
 }
@@ -33,7 +34,8 @@ extension WriteTransaction {
                 throw KithError(.badRequest, "Revision \(kept) is none of the versions of document \(id) in conflict")
             }
             return try resolve(id, winner: kept, losers: revisions.filter { $0 != kept })
-        case .merged(let body, let attachments):
+        case .merged(let body, let given):
+            let attachments = try given ?? conflict.mergedAttachments()
             // Otherwise nodes that merge in different orders would go on making revisions that say the same.
             let isSame =
                 try attachments.hasSameContent(as: winner.attachments)

@@ -35,6 +35,8 @@ public actor ConflictResolver {
     private var resolve: Resolve?
     private var agenda = ConflictAgenda()
     private var feed = ConflictFeed()
+    /// Counts how often everything was begun anew.
+    private var beginnings = 0
     /// The app's answers that are waited for, numbered.
     private var running: [UInt64: Task<Void, Never>] = [:]
     private var lastAsked: UInt64 = 0
@@ -106,13 +108,16 @@ public actor ConflictResolver {
             observation = database.observeCollections({ _ in waker.yield() }, onClose: { waker.finish() })
         }
         var isPartial = false
+        if agenda.takeForgotten() { feed.scanAgain() }
         if agenda.hasRoom {
-            let before = feed
+            let (before, beginning) = (feed, beginnings)
             let (findings, after) = try await read { snapshot in
                 var feed = before
                 let findings = try feed.read(snapshot)
                 return (findings, feed)
             }
+            // Everything may have been begun anew meanwhile.
+            guard beginning == beginnings else { return true }
             feed = after
             take(findings)
             isPartial = findings.isPartial
@@ -124,7 +129,8 @@ public actor ConflictResolver {
     }
 
     private func take(_ findings: ConflictFeed.Findings) {
-        for key in findings.conflicts { agenda.note(key, now: now) }
+        for key in findings.found { agenda.noteFound(key, now: now) }
+        for key in findings.changed { agenda.note(key, now: now) }
         for key in findings.others {
             agenda.forget(key)
             setFailure(nil, of: key)
@@ -135,6 +141,7 @@ public actor ConflictResolver {
     }
 
     private func forgetAll() {
+        beginnings += 1
         agenda = ConflictAgenda()
         feed = ConflictFeed()
         for task in running.values { task.cancel() }
@@ -186,8 +193,12 @@ public actor ConflictResolver {
         let keys = agenda.take(StoreLimits.mergesPerCommitMax, now: now)
         guard !keys.isEmpty else { return 0 }
         do {
-            let results = try await database.write { transaction in
-                try keys.map { try Self.merge($0, in: transaction) }
+            let results: [Result<Bool, any Error>] = try await database.write { transaction in
+                // It may have been switched off while this waited for its turn.
+                guard try transaction.settings().mergePolicy == .threeWay else {
+                    return keys.map { _ in .success(false) }
+                }
+                return try keys.map { try Self.merge($0, in: transaction) }
             }
             for (key, result) in zip(keys, results) { finish(key, result) }
         } catch {

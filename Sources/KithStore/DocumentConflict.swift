@@ -38,28 +38,42 @@ extension DocumentConflict {
     ///   here; `.tooLarge`, `.badDocument` when the merged document would be none.
     public func merged() throws(KithError) -> ConflictResolution {
         var body = versions[0].body
+        for (version, base) in zip(versions.dropFirst(), bases) {
+            body = try ThreeWayMerge.merge(base: ancestor(base)?.body, winner: body, loser: version.body)
+        }
+        return .merged(body: body, attachments: try mergedAttachments())
+    }
+
+    /// The attachments of all versions, merged by the same rules.
+    ///
+    /// - Throws: as `merged`.
+    func mergedAttachments() throws(KithError) -> AttachmentList {
         var attachments = versions[0].attachments
         for (version, base) in zip(versions.dropFirst(), bases) {
-            let ancestor: StoredDocument?
-            switch base {
-            case .revision(let document): ancestor = document
-            case .none: ancestor = nil
-            case .withoutBody(let revision):
-                throw KithError(
-                    .cannotMerge,
-                    "Document \(id) cannot be merged here: the body of revision \(revision), from which its versions parted, is not kept",
-                    remedy: "Resolve it by hand, or let a node do it that has merges switched on since before")
-            case .unknown:
-                throw KithError(
-                    .cannotMerge,
-                    "Document \(id) cannot be merged here: it is not known from which revision its versions parted",
-                    remedy: "Resolve it by hand, or let a node do it that knows more of its history")
-            }
-            body = try ThreeWayMerge.merge(base: ancestor?.body, winner: body, loser: version.body)
+            // Where no version has any, it does not matter from where they parted.
+            if attachments.isEmpty, version.attachments.isEmpty { continue }
             attachments = try AttachmentList.merge(
-                base: ancestor?.attachments ?? AttachmentList(), winner: attachments, loser: version.attachments)
+                base: ancestor(base)?.attachments ?? AttachmentList(), winner: attachments, loser: version.attachments)
         }
-        return .merged(body: body, attachments: attachments)
+        return attachments
+    }
+
+    /// What a version parted from; nil where the versions have nothing in common.
+    private func ancestor(_ base: Base) throws(KithError) -> StoredDocument? {
+        switch base {
+        case .revision(let document): return document
+        case .none: return nil
+        case .withoutBody(let revision):
+            throw KithError(
+                .cannotMerge,
+                "Document \(id) cannot be merged here: the body of revision \(revision), from which its versions parted, is not kept",
+                remedy: "Resolve it by hand, or let a node do it that has merges switched on since before")
+        case .unknown:
+            throw KithError(
+                .cannotMerge,
+                "Document \(id) cannot be merged here: it is not known from which revision its versions parted",
+                remedy: "Resolve it by hand, or let a node do it that knows more of its history")
+        }
     }
 }
 

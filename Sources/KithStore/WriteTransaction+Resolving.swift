@@ -12,7 +12,9 @@ extension WriteTransaction {
     ///   - winner: the live leaf that stays, or becomes the parent of the merged body. For a merge take the document's
     ///     winner: then other nodes choose the same.
     ///   - losers: the live leaves that end.
-    ///   - body: the merged body, a JSON object in any form; nil to keep `winner` as it is.
+    ///   - body: the merged body, a JSON object in any form; nil to keep what `winner` says. The document's winner then
+    ///     stays as it is; another leaf gets a child that says the same. Otherwise two nodes that keep different leaves
+    ///     would end up with tombstones on all of them.
     ///   - isDeleted: whether the merge deletes the document.
     ///   - attachments: all attachments of the merged revision, whose bytes are stored already.
     /// - Returns: the revision that stays, and the document's new sequence.
@@ -42,7 +44,10 @@ extension WriteTransaction {
         var written: [IncomingRevision] = []
         if let body {
             written.append(try child(of: winner, id, body: body, isDeleted: isDeleted, attachments))
+        } else if winner != row.winner.revision, let kept = try document(id, revision: winner) {
+            written.append(try child(of: winner, id, body: kept.body, isDeleted: false, kept.attachments))
         }
+        let stays = written.first?.revision ?? winner
         for loser in losers {
             written.append(try child(of: loser, id, body: Array("{}".utf8), isDeleted: true, AttachmentList()))
         }
@@ -51,7 +56,7 @@ extension WriteTransaction {
             // An insertion and not a put: the same may have come from another node without its history.
             if case .inserted(let latest) = try insert(revision) { sequence = latest }
         }
-        return (body == nil ? winner : written[0].revision, sequence)
+        return (stays, sequence)
     }
 
     private func child(

@@ -62,6 +62,26 @@ class Merge(NodeTestCase):
         for node in (a, b):
             wait_for("no conflict", lambda: node.check("conflicts", "notes").startswith("No document"))
 
+    def test_keep_different_ones(self):
+        """two people who keep different versions on two machines lose neither: one of them stays on both"""
+        a, b = self.start_pair("notes")
+        documents = [
+            {"_id": "list", "_rev": rev, "_revisions": {"start": 2, "ids": [rev[2:], "aa"]}, "from": rev}
+            for rev in ("2-bb", "2-cc")]
+        a.call("POST", "/notes/_bulk_docs", {"new_edits": False, "docs": documents})
+        await_converged([a, b], "notes")
+        b.stop()
+        a.check("conflicts", "resolve", "notes/list", "--keep", "2-cc")
+        port = a.port
+        a.stop()
+        b.start("--port", "0", "--no-discovery", "--peer", f"127.0.0.1:{port}")
+        b.check("conflicts", "resolve", "notes/list", "--keep", "2-bb")
+        a.start("--port", str(port), "--no-discovery")
+        await_converged([a, b], "notes")
+        for node in (a, b):
+            document = node.document("notes", "list", conflicts=True)
+            self.assertEqual((document["from"], document.get("_conflicts")), ("2-bb", None))
+
     def test_refused(self):
         """a setting that is none, or out of range, is refused with its own exit code, and changes nothing"""
         node = self.start_node("anna")

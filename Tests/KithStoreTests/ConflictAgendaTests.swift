@@ -81,6 +81,27 @@ struct ConflictAgendaTests {
         }
         #expect(noted == 20 * StoreLimits.conflictsWaitingMax)
         #expect(agenda.entryCount <= StoreLimits.conflictsRememberedMax)
-        #expect(agenda.take(.max, now: .max / 2).count == StoreLimits.conflictsWaitingMax)
+        let tooEarly = agenda.takeForgotten()
+        let taken = agenda.take(.max, now: .max / 2)
+        #expect(!tooEarly && taken.count == StoreLimits.conflictsWaitingMax)
+        // Those that were let go are looked for again as soon as there is room.
+        let answers = [agenda.takeForgotten(), agenda.takeForgotten()]
+        #expect(answers == [true, false])
+    }
+
+    @Test("one that is found again goes on waiting for its next attempt")
+    func foundAgain() throws {
+        var agenda = ConflictAgenda()
+        let key = try key("a")
+        agenda.noteFound(key, now: 0)
+        let taken = agenda.take(.max, now: 0)
+        #expect(taken == [key])
+        agenda.noteFound(key, now: 0)
+        agenda.finish(key, .failedForNow, now: 0, random: 0)
+        let due = agenda.nextDue
+        agenda.noteFound(key, now: 0)
+        #expect(agenda.nextDue == due && due != 0)
+        agenda.note(key, now: 0)
+        #expect(agenda.nextDue == 0)
     }
 }

@@ -14,7 +14,7 @@ struct ResolveTests {
         return database
     }
 
-    @Test("choosing a leaf that loses ends the others, and keeps it as it is")
+    @Test("choosing a leaf that loses ends the others, and gives it a child that says the same")
     func choose() throws {
         let database = try contested()
         let result = try database.writeBlocking {
@@ -23,7 +23,8 @@ struct ResolveTests {
         try database.read { (snapshot) throws in
             let document = try #require(try snapshot.document(id("a")))
             #expect(document.revision == result.revision)
-            #expect(try document.revision == revision("2-bb"))
+            #expect(document.revision.generation == 3)
+            #expect(try snapshot.history(id("a"), document.revision)?.first == revision("2-bb"))
             #expect(text(document.body) == #"{"from":"2-bb"}"#)
             #expect(document.conflicts == [])
             #expect(document.leaves.count == 3)
@@ -31,6 +32,39 @@ struct ResolveTests {
             #expect(try snapshot.conflictCount == 0)
         }
         #expect(try database.findFaults() == [])
+    }
+
+    @Test("two nodes that choose different leaves lose neither: one of them stays on both")
+    func chooseApart() throws {
+        let (one, two) = (try contested(), try contested())
+        let leaves = try ["2-dd", "2-cc", "2-bb"].map { try revision($0) }
+        for (database, kept) in [(one, leaves[0]), (two, leaves[1])] {
+            try database.writeBlocking {
+                _ = try $0.resolve(id("a"), winner: kept, losers: leaves.filter { $0 != kept })
+            }
+        }
+        for (source, target) in [(one, two), (two, one)] {
+            let document = try #require(try source.read { try $0.document(id("a")) })
+            for leaf in document.leaves {
+                let (body, history) = try source.read {
+                    (
+                        try $0.document(id("a"), revision: leaf.revision)?.body ?? [],
+                        try $0.history(id("a"), leaf.revision) ?? []
+                    )
+                }
+                _ = try target.writeBlocking {
+                    try $0.insert(
+                        IncomingRevision(
+                            id: id("a"), revision: leaf.revision, history: history, isDeleted: leaf.isDeleted,
+                            body: body))
+                }
+            }
+        }
+        for database in [one, two] {
+            let document = try #require(try database.read { try $0.document(id("a")) })
+            #expect(!document.isDeleted && document.conflicts.isEmpty)
+            #expect(text(document.body) == #"{"from":"2-cc"}"#)
+        }
     }
 
     @Test("a merged body becomes a child of the winner; two nodes that merge alike make the same revisions")

@@ -33,7 +33,7 @@ enum ConflictsCommand: Command {
         var count = 0
         var first: (String, String)?
         var problems: [String] = []
-        for database in databases where count < limit {
+        for database in try databases.flatMap({ try keyspaces(of: $0, context) }) where count < limit {
             try each(in: database, context) { id, leaves, problem in
                 let live = leaves.filter { !($0["deleted"]?.boolValue ?? false) }
                 if arguments.has("json") {
@@ -70,6 +70,10 @@ enum ConflictsCommand: Command {
             "    See all versions        kith conflicts show \(ShellQuoting.quote(first.0)) \(ShellQuoting.quote(first.1))"
         )
         return ExitStatus.success
+    }
+
+    private static func keyspaces(of database: String, _ context: CommandContext) throws -> [String] {
+        try Explanation.about(database) { try context.node.keyspaces(of: database) }
     }
 
     /// Calls back with each document in conflict, its leaves, the winner first, and why it was not merged by itself where

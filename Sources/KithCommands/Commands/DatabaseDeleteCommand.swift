@@ -17,7 +17,8 @@ enum DatabaseDeleteCommand: Command {
         return try Explanation.about(name) {
             if !arguments.has("yes"), isatty(STDIN_FILENO) == 1, context.console.errorIsTerminal {
                 let state = try context.node.json(NodeRequest("GET", [name]))
-                let count = Quantity.of(state["doc_count"]?.intValue ?? 0, "document")
+                let named = (state["collections"]?.arrayValue ?? []).map { $0["doc_count"]?.intValue ?? 0 }
+                let count = Quantity.of(named.reduce(state["doc_count"]?.intValue ?? 0, +), "document")
                 context.console.noteRaw("Delete \(DisplayText.safe(name)) with \(count) on this node? [y/N] ")
                 guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
                     context.console.note("Nothing was deleted.")

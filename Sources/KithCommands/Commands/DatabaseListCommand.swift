@@ -31,6 +31,18 @@ enum DatabaseListCommand: Command {
                 row.append(TextTable.Cell("\(Quantity.grouped(conflicts)) in conflict", .yellow))
             }
             table.add(row)
+            for collection in state["collections"]?.arrayValue ?? [] {
+                let full = name + "." + (collection["name"]?.stringValue ?? "")
+                var row = [
+                    TextTable.Cell("  " + DisplayText.safe(full)),
+                    TextTable.Cell(Quantity.of(collection["doc_count"]?.intValue ?? 0, "document")),
+                ]
+                if let conflicts = collection["conflicts"]?.intValue, conflicts > 0 {
+                    row.append(TextTable.Cell(""))
+                    row.append(TextTable.Cell("\(Quantity.grouped(conflicts)) in conflict", .yellow))
+                }
+                table.add(row)
+            }
         }
         for line in table.lines { try console.print(line) }
         if names.isEmpty, console.style.isTerminal {

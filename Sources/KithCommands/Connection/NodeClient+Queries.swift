@@ -17,6 +17,13 @@ extension NodeClient {
         }
     }
 
+    /// A database and its named collections, as commands take them; of a collection only itself.
+    func keyspaces(of database: String) throws -> [String] {
+        guard !database.utf8.contains(UInt8(ascii: ".")) else { return [database] }
+        let named = try json(NodeRequest("GET", [database]))["collections"]?.arrayValue ?? []
+        return [database] + named.compactMap { $0["name"]?.stringValue }.map { database + "." + $0 }
+    }
+
     /// The revision that a document has now; `nil` when it is not there or deleted.
     func currentRevision(_ address: DocumentAddress) throws -> String? {
         try document(address)?["_rev"]?.stringValue
