@@ -120,6 +120,8 @@ final class BlobReceiver {
     private func advance(_ number: Int) {
         while let key = held[number]?.missing.last {
             guard wanted[key] == nil else {
+                // It came once for this revision, and went again before the others had come.
+                wanted[key]?.insert(number)
                 if fetching.insert(key).inserted { queue.append(key) }
                 return fetchInTurn()
             }

@@ -2,6 +2,7 @@ import KithDocuments
 import KithReplication
 import KithStore
 import KithWire
+import Synchronization
 import Testing
 
 @Suite("Attachments over a pipe")
@@ -76,6 +77,46 @@ struct AttachmentTests {
         try pair.run()
         try expectEqualAndIdle(pair)
         #expect(pair.sessions[1].status.attachmentBytesReceived == 300_000 + 60 * 10)
+    }
+
+    @Test("a revision still gets an attachment that came for another one and went again before its own others had come")
+    func wentAgain() throws {
+        let clock = Clock()
+        let databases = try (0..<2).map { _ in
+            var options = DatabaseOptions(clock: { clock.milliseconds.load(ordering: .relaxed) })
+            options.writer = .caller
+            return try Database(path: ":memory:", name: DatabaseName("pair"), create: true, options: options)
+        }
+        let pair = try SessionPair(databases: databases)
+        let (small, large) = (noise(10), noise(300_000, seed: 2))
+        let digests = try databases[0].writeBlocking { transaction in
+            try [small, large].map { try transaction.addBlob($0).digest }
+        }
+        func begins(_ request: StoreRequest, _ wanted: [AttachmentDigest]) -> Bool {
+            if case .beginBlob(let digest, _, _) = request { wanted.contains(digest) } else { false }
+        }
+        // The first waits for the small one, while the large one comes for the second.
+        try pair.put(0, "first", "{}", files: ["a": small, "b": large])
+        let second = try pair.put(0, "second", "{}", files: ["b": large])
+        try pair.run(holding: { begins($1, [digests[0]]) })
+        #expect(try pair.file(1, "second", "b") == large)
+        // It goes again with the second.
+        try pair.put(0, "second", "{}", parent: second)
+        try pair.run(holding: { begins($1, [digests[0]]) })
+        clock.milliseconds.add(7_200_000, ordering: .relaxed)
+        try databases[1].doHousekeeping()
+        #expect(try databases[1].read { try $0.blob(digests[1]) } == nil)
+        // The third fetches it anew, and the small one comes meanwhile.
+        try pair.put(0, "third", "{}", files: ["b": large])
+        try pair.run(holding: { begins($1, digests) })
+        try pair.run()
+        try expectEqualAndIdle(pair)
+        #expect(try pair.file(1, "first", "b") == large)
+        #expect(try pair.file(1, "third", "b") == large)
+    }
+
+    private final class Clock: Sendable {
+        let milliseconds = Atomic<Int64>(1_800_000_000_000)
     }
 
     @Test("a document with very many attachments arrives, with the smallest windows as well")
