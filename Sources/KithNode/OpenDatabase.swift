@@ -10,7 +10,7 @@ final class OpenDatabase {
     let database: Database
     let executor: StoreExecutor
     /// The last sequences of all collections, as the store last told.
-    private(set) var lastSequences: [CollectionName: UInt64]
+    private(set) var lastSequences: [CollectionName: UInt64] = [:]
     /// The last sequence of the collection `_default`.
     var lastSequence: UInt64 { lastSequences[.default] ?? 0 }
     private var observation: ObservationToken?
@@ -21,7 +21,7 @@ final class OpenDatabase {
     var isCompacting = false
     /// Resolves conflicts by itself, as the database is set or an app says.
     let resolver: ConflictResolver
-    private let resolving: Task<Void, Never>
+    private var resolving: Task<Void, Never>?
     /// Called when the database has changed, with the last sequences of the collections that have.
     var onChange: (@LoopActor (OpenDatabase, [CollectionName: UInt64]) -> Void)?
 
@@ -29,16 +29,17 @@ final class OpenDatabase {
         self.name = name
         self.database = database
         executor = StoreExecutor(database: database)
+        let resolver = ConflictResolver(database: database)
+        self.resolver = resolver
+        // Observed before it is read, and read before anything here writes, so that each change is seen by one of the two.
+        observation = database.observeCollections { [weak self] sequences in
+            EventLoop.shared.post { self?.noteChange(sequences) }
+        }
         lastSequences = try database.read { snapshot in
             let names = try snapshot.collections()
             return Dictionary(uniqueKeysWithValues: try names.map { ($0, try snapshot.collection($0).lastSequence) })
         }
-        let resolver = ConflictResolver(database: database)
-        self.resolver = resolver
         resolving = Task.detached { await resolver.run() }
-        observation = database.observeCollections { [weak self] sequences in
-            EventLoop.shared.post { self?.noteChange(sequences) }
-        }
     }
 
     private func noteChange(_ sequences: [CollectionName: UInt64]) {
@@ -55,8 +56,8 @@ final class OpenDatabase {
         observation = nil
         isClosed = true
         changed.signal()
-        resolving.cancel()
-        await resolving.value
+        resolving?.cancel()
+        await resolving?.value
         let database = self.database
         await Task.detached { database.close() }.value
     }
