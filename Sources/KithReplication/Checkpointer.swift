@@ -157,7 +157,15 @@ final class Checkpointer {
                     )
                 }
                 retriesLeft -= 1
-                return fetch { [unowned self] _ in save(position) }
+                let wasThere = !revision.isEmpty
+                return fetch { [unowned self] _ in
+                    // What went with its checkpoint has to be sent again: the next link begins without one.
+                    guard !wasThere || !revision.isEmpty else {
+                        return session.end(
+                            closeCode: 4001, "the peer's checkpoint of \(replicator.collection.text) is gone")
+                    }
+                    save(position)
+                }
             }
             retriesLeft = Self.retriesMax
             revision = reply.properties["rev"] ?? ""

@@ -7,9 +7,9 @@ extension Pusher {
     /// The peer says that revisions announced to it are superseded: leaves here that it is right about cease to be such.
     func learn(_ proofs: [Supersession], _ outgoing: [OutgoingRevision]) {
         guard !outgoing.isEmpty else { return }
-        settling += 1
+        replicator.windows.unansweredLists += 1
         replicator.supersede(proofs) { [unowned self] in
-            settling -= 1
+            replicator.windows.unansweredLists -= 1
             for one in outgoing { sendGone(one) }
             replicator.goOn()
         }
@@ -18,10 +18,10 @@ extension Pusher {
     /// The peer has revisions announced to it, and other leaves: it is told which of those are superseded here.
     func teach(_ asked: [(outgoing: OutgoingRevision, leaves: [RevisionID])]) {
         guard !asked.isEmpty else { return }
-        settling += 1
+        replicator.windows.unansweredLists += 1
         let names = asked.flatMap { one in one.leaves.map { RevisionName(id: one.outgoing.name.id, revision: $0) } }
         replicator.perform(.lookUp(names)) { [unowned self] result in
-            settling -= 1
+            replicator.windows.unansweredLists -= 1
             guard case .lookups(let lookups) = result else { return session.storeFailed(result) }
             var rest = lookups[...]
             for (outgoing, leaves) in asked {

@@ -17,7 +17,6 @@ final class Pusher {
     private var lastSequence: UInt64
     private var tracker: SequenceTracker<UInt64>
     private var isReadingChanges = false
-    private var unansweredLists = 0
     private var queue: [OutgoingRevision] = []
     private var queueHead = 0
     /// Changed documents after the cursor, counted by the store and kept up between counts.
@@ -28,8 +27,6 @@ final class Pusher {
     private var echoes: [RevisionName: (sequence: UInt64, previous: UInt64)] = [:]
     /// Everything up to here has been announced as it was when nothing lay behind it.
     private var caughtUpThrough: UInt64 = 0
-    /// Answered lists of which something waits for the store.
-    var settling = 0
     private let subscription: Subscription
     private var batchMax: Int { subscription.batchMax }
 
@@ -106,16 +103,17 @@ final class Pusher {
 
     private func readChanges() {
         guard !isReadingChanges, cursor < lastSequence,
-            unansweredLists + settling == 0 || windows.unansweredLists + settling < limits.unansweredListsMax,
-            queued < limits.queuedRevisionsMax
+            windows.unansweredLists < limits.unansweredListsMax, queued < limits.queuedRevisionsMax
         else { return }
         isReadingChanges = true
+        windows.unansweredLists += 1
         // How many of certain documents remain is only known at the end.
         let counts =
             subscription.documentIDs == nil
             && replicator.now.monotonicSeconds >= countedAtSeconds + limits.recountIntervalSeconds
         replicator.perform(.readChanges(since: cursor, limit: batchMax, counts: counts)) { [unowned self] result in
             isReadingChanges = false
+            windows.unansweredLists -= 1
             guard case .changes(let changes, let counted, let last) = result else { return session.storeFailed(result) }
             if subscription.isContinuous { lastSequence = max(lastSequence, last) }
             if let counted {
@@ -139,13 +137,15 @@ final class Pusher {
     private func offerRefusedAgain() {
         guard !isReadingChanges, !replicator.toRetry.isEmpty, cursor >= lastSequence,
             subscription.isContinuous || !saidCaughtUp,
-            unansweredLists + settling == 0 || windows.unansweredLists + settling < limits.unansweredListsMax
+            windows.unansweredLists < limits.unansweredListsMax
         else { return }
         isReadingChanges = true
+        windows.unansweredLists += 1
         let ids = Array(replicator.toRetry.prefix(batchMax))
         replicator.toRetry.removeFirst(ids.count)
         replicator.perform(.readDocuments(ids)) { [unowned self] result in
             isReadingChanges = false
+            windows.unansweredLists -= 1
             guard case .changes(let changes, _, _) = result else { return session.storeFailed(result) }
             // Those behind the position are announced in their turn.
             announce(
@@ -174,7 +174,6 @@ final class Pusher {
         guard !announced.isEmpty else { return }
         ChangesList.finish(&body)
         saidCaughtUp = false
-        unansweredLists += 1
         windows.unansweredLists += 1
         var properties: BLIPProperties = ["Profile": "changes"]
         if replicator.configuration.peerIsKith, let remaining {
@@ -185,7 +184,6 @@ final class Pusher {
             BLIPOutgoing(
                 properties: properties, body: body, isUrgent: true, isNoReply: false, isCompressed: isCompressed)
         ) { [unowned self] reply in
-            unansweredLists -= 1
             windows.unansweredLists -= 1
             answered(announced, reply)
             replicator.goOn()
@@ -305,7 +303,7 @@ final class Pusher {
             windows.unansweredRevisions -= 1
             replicator.blobSender.noteAnswered(digests)
             if let error = reply.error {
-                if Self.isTransient(error.code) {
+                if replicator.configuration.peerIsKith, error.domain == "HTTP", Self.isTransient(error.code) {
                     return session.end(
                         closeCode: 4001, "the peer cannot store now: \(error.code) \(error.message.prefix(200))")
                 }
@@ -359,7 +357,8 @@ final class Pusher {
         return (told + joins).map(\.description).joined(separator: ",")
     }
 
-    /// Codes after which the same revision may be stored later without anybody changing it.
+    /// Codes of a Kith node after which the same revision may be stored later without anybody changing it. A client also
+    /// answers so for a document that it can never take, and keeps its own checkpoint: the next pull offers it again.
     private static func isTransient(_ code: Int) -> Bool {
         switch code {
         case 408, 429: true

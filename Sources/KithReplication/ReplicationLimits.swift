@@ -8,7 +8,7 @@ public struct ReplicationLimits: Sendable {
     /// Documents read from the store and announced in one `changes` message. More makes fewer round trips, less makes
     /// the first revision arrive earlier. Couchbase Lite uses 200.
     public var changesPerListMax = 200
-    /// `changes` messages sent and not yet answered. Keeps the peer looking up while we read on.
+    /// `changes` messages sent and not yet answered, of all collections together. Keeps the peer looking up while we read on.
     public var unansweredListsMax = 4
     /// Revisions that the peer asked for and that are not read from the store yet; above it no more changes are read.
     public var queuedRevisionsMax = 1_000
@@ -73,8 +73,9 @@ public struct ReplicationLimits: Sendable {
     public var subscribedDocumentsMax = 10_000
     /// Collections replicated over one link, as many as a database has at most. All share the windows.
     public var collectionsMax = StoreLimits.collectionsMax
-    /// Size of a checkpoint that a peer may store here.
-    public var checkpointBytesMax = 4_096
+    /// Size of a checkpoint that a peer may store here. Couchbase Lite lists in it each gap of what it has pushed, and a push
+    /// whose checkpoint is refused does not go on.
+    public var checkpointBytesMax = 256 << 10
     /// Length of a checkpoint's name (`client`).
     public var checkpointNameBytesMax = 200
     /// Revisions just received whose own change is not announced back to the peer that sent them. Beyond this number

@@ -28,8 +28,9 @@ extension ReplicationSession {
         let checkpoint = Checkpointer.ownName(configuration)
         perform(.openCollections(names.map { ($0, localDocument: checkpoint) })) { [unowned self] result in
             guard case .openedCollections(let found) = result else { return storeFailed(result) }
-            // One that is gone has been dropped meanwhile.
+            // One that is gone has been dropped meanwhile, and may be made anew.
             let opened = found.compactMap { $0 }
+            named.subtract(zip(names, found).filter { $1 == nil }.map(\.0))
             guard !opened.isEmpty else { return openNext() }
             let body = JSONValue.object([
                 "checkpoint_ids": .array(opened.map { _ in .string(configuration.checkpointName) }),
@@ -45,7 +46,7 @@ extension ReplicationSession {
         if let error = reply.error {
             if mode == .undecided, error.domain == "BLIP", error.code == 404 {
                 // A Kith node that knows of the default collection only.
-                (isOpening, unopened) = (false, [])
+                (isOpening, unopened, announced) = (false, [], [])
                 return beginLegacy()
             }
             return end(
@@ -59,6 +60,7 @@ extension ReplicationSession {
         for (collection, item) in zip(opened, items) {
             if item.objectValue == nil {
                 addPlace(nil)
+                notAtPeer.insert(collection.name)
                 refused(
                     collection.name, by: .peer, isOutgoing: true, code: 404,
                     reason: "the peer has not made this collection")
@@ -74,9 +76,14 @@ extension ReplicationSession {
         // It can come before the answer to the first `getCollections`.
         guard configuration.role == .active, mode != .legacy else { return }
         let names = Self.names((try? JSONValue(parsing: message.body)) ?? .null) ?? []
-        let new = names.filter { !named.contains($0) }
+        // What the peer could not make before is there now.
+        named.subtract(names.filter { notAtPeer.remove($0) != nil })
+        let new = Set(names).subtracting(named).subtracting(announced).sorted()
         guard !new.isEmpty else { return }
+        announced.formUnion(new)
         perform(.createCollections(new)) { [unowned self] result in
+            guard mode != .legacy else { return }
+            announced.subtract(new)
             switch result {
             case .written: open(new)
             case .failed(let error) where !error.code.isRetryable:
@@ -97,18 +104,31 @@ extension ReplicationSession {
     /// The database has collections that are not open.
     func haveCollections(_ names: [CollectionName]) {
         guard configuration.peerIsKith, mode != .legacy else { return }
-        if configuration.role == .active { open(names) } else if mode == .collections { tell(names) }
+        if configuration.role == .active {
+            open(names)
+        } else if mode == .collections {
+            let new = names.filter { named.insert($0).inserted }
+            guard !new.isEmpty else { return }
+            announced.formUnion(new)
+            // One that was dropped meanwhile is not told of, or the peer would make it again.
+            perform(.listCollections) { [unowned self] result in
+                guard case .collectionNames(let present) = result else { return storeFailed(result) }
+                let gone = Set(new).subtracting(present)
+                named.subtract(gone)
+                announced.subtract(gone)
+                tell(new.filter(announced.contains))
+            }
+        }
     }
 
     // MARK: The passive side
 
     private func tell(_ names: [CollectionName]) {
-        let new = names.filter { named.insert($0).inserted }
-        guard !new.isEmpty else { return }
+        guard !names.isEmpty else { return }
         send(
             BLIPOutgoing(
                 properties: ["Profile": Self.collectionsProfile],
-                body: JSONValue.array(new.map { .string($0.text) }).canonicalBytes(), isNoReply: true))
+                body: JSONValue.array(names.map { .string($0.text) }).canonicalBytes(), isNoReply: true))
     }
 
     /// `getCollections`: says which of the named collections are here, with the checkpoints that the peer keeps in them.
@@ -116,6 +136,7 @@ extension ReplicationSession {
         func refuse(_ text: String) { replyError(domain: "HTTP", code: 400, text, to: message) }
         guard configuration.role == .passive, mode == .undecided || (mode == .collections && configuration.peerIsKith)
         else { return refuse("getCollections is the first message of the active side") }
+        guard !isOpening else { return refuse("getCollections comes before the last one was answered") }
         guard let value = try? JSONValue(parsing: message.body), let names = Self.names(value["collections"] ?? .null),
             let checkpoints = value["checkpoint_ids"]?.arrayValue?.map({ $0.stringValue ?? "" }),
             names.count == checkpoints.count, !names.isEmpty
@@ -131,34 +152,48 @@ extension ReplicationSession {
                 "a checkpoint has a name of at most \(configuration.limits.checkpointNameBytesMax) bytes")
         }
         mode = .collections
+        isOpening = true
         named.formUnion(names)
         let wanted = zip(names, checkpoints).map { ($0, localDocument: CollectionReplicator.checkpointPrefix + $1) }
         perform(.openCollections(wanted)) { [unowned self] result in
             guard case .openedCollections(let opened) = result else { return storeFailed(result) }
             let missing = zip(names, opened).filter { $1 == nil }.map(\.0)
-            guard configuration.peerIsKith, !missing.isEmpty else { return answer(opened, to: message) }
-            perform(.createCollections(missing)) { [unowned self] _ in
-                // Where they cannot be made, the answer says so.
+            guard configuration.peerIsKith, !missing.isEmpty else { return answer(names, opened, to: message) }
+            perform(.createCollections(missing)) { [unowned self] result in
+                // Where they can never be made, the answer says so.
+                if case .failed(let error) = result, error.code.isRetryable { return storeFailed(result) }
                 perform(.openCollections(wanted)) { [unowned self] result in
                     guard case .openedCollections(let opened) = result else { return storeFailed(result) }
-                    answer(opened, to: message)
+                    answer(names, opened, to: message)
                 }
             }
         }
     }
 
-    private func answer(_ opened: [OpenedCollection?], to message: BLIPMessage) {
+    private func answer(_ names: [CollectionName], _ opened: [OpenedCollection?], to message: BLIPMessage) {
+        // A client is told of nothing else.
+        guard configuration.peerIsKith else { return answer(names, opened, others: [], to: message) }
+        perform(.listCollections) { [unowned self] result in
+            guard case .collectionNames(let present) = result else { return storeFailed(result) }
+            answer(names, opened, others: present, to: message)
+        }
+    }
+
+    private func answer(
+        _ names: [CollectionName], _ opened: [OpenedCollection?], others: [CollectionName], to message: BLIPMessage
+    ) {
+        isOpening = false
+        announced.subtract(names)
+        named.subtract(zip(names, opened).filter { $1 == nil }.map(\.0))
         var items: [JSONValue] = []
         for collection in opened {
             addPlace(collection)?.servePeer()
             items.append(collection.map(Self.checkpoint) ?? .null)
         }
         reply(to: message, BLIPOutgoing(body: JSONValue.array(items).canonicalBytes()))
-        guard configuration.peerIsKith else { return }
-        perform(.listCollections) { [unowned self] result in
-            guard case .collectionNames(let names) = result else { return storeFailed(result) }
-            tell(names)
-        }
+        let new = others.filter { !isReplicated($0) && named.insert($0).inserted }
+        announced.formUnion(new)
+        tell(new)
     }
 
     /// What is said of a collection that is here: its checkpoint with the revision in it, or `{}`.

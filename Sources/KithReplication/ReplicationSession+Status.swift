@@ -3,8 +3,11 @@
 extension ReplicationSession {
     /// Whether each side has everything of the other that it asks for, as far as this side knows.
     var isIdle: Bool {
-        !replicators.isEmpty && !isOpening && unopened.isEmpty && replicators.allSatisfy(\.isIdle)
+        !replicators.isEmpty && !awaitsCollections && replicators.allSatisfy(\.isIdle)
     }
+
+    /// Whether there are collections that are not replicated yet: what is in them is not counted.
+    private var awaitsCollections: Bool { isOpening || !unopened.isEmpty || !announced.isEmpty }
 
     /// Lets each collection do what the shared windows allow, another one first each time.
     private func takeTurns() {
@@ -25,7 +28,7 @@ extension ReplicationSession {
             toSend = Self.sum(toSend, replicator.pusher?.pending)
             toReceive = Self.sum(toReceive, replicator.puller?.pending)
         }
-        (status.toSend, status.toReceive) = (toSend, toReceive)
+        (status.toSend, status.toReceive) = awaitsCollections ? (nil, nil) : (toSend, toReceive)
         let wasBusy = status.state != .idle
         let isIdle = self.isIdle
         let isConnecting =

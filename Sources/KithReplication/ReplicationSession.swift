@@ -69,11 +69,15 @@ public final class ReplicationSession {
     private var replicatorsByName: [CollectionName: CollectionReplicator] = [:]
     /// The last sequences that the shell has told of.
     private var lastSequences: [CollectionName: UInt64] = [:]
-    /// Collections that wait to be opened by an active session, and whether some are being opened.
+    /// Collections that wait to be opened by an active session, and whether some are being opened (on either side).
     var unopened: [CollectionName] = []
     var isOpening = false
-    /// Collections that were named to the peer or by it, or are about to be.
+    /// Collections that were named to the peer or by it, or are about to be; without those that turned out to be gone.
     var named: Set<CollectionName> = []
+    /// Those that the passive side named and the active one has not begun to open. Nothing is in sync while there are some.
+    var announced: Set<CollectionName> = []
+    /// Those that the peer said are not there: they are opened when it names them.
+    var notAtPeer: Set<CollectionName> = []
     private var refusedDocuments = RefusedDocuments()
     /// Documents that the peer refused before, and that wait for their collection to be replicated.
     private var toRetry: [CollectionName: [DocumentID]] = [:]

@@ -1,7 +1,7 @@
 /// What all collections of a session have on its way together, so that the memory of a link does not grow with their
 /// number. The limits are those of `ReplicationLimits`.
 final class SharedWindows {
-    /// Lists of changes sent and not yet answered.
+    /// Lists of changes that are being read, that are sent and not yet answered, or whose answer waits for the store.
     var unansweredLists = 0
     /// Whether revisions are being read from the store to be sent: one collection after the other, so that none reads ahead
     /// of the windows.

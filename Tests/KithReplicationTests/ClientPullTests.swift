@@ -237,6 +237,40 @@ struct ClientPullTests {
         #expect(client.session.ended == nil)
     }
 
+    @Test(
+        "a client that cannot take a document says so in any code, and gets the others; a node can say that it cannot now",
+        arguments: [
+            ("HTTP", 500, true), ("HTTP", 503, true), ("LiteCore", 503, false), ("SQLite", 1555, false),
+            ("HTTP", 422, false),
+        ])
+    func clientErrors(domain: String, code: Int, endsLinkOfNode: Bool) throws {
+        for number in 0..<3 { try database.insert("d-\(number)", "1-aa") }
+        for isNode in [false, true] {
+            let peer = try Stranger(database, peerIsKith: isNode)
+            peer.answer = { request in
+                switch request.properties["Profile"] {
+                case "changes": ([:], Array("[[],[],[]]".utf8))
+                case "rev" where request.properties["id"] == "d-1":
+                    (["Error-Domain": domain, "Error-Code": String(code)], [])
+                default: ([:], [])
+                }
+            }
+            try peer.ask("subChanges", ["continuous": "true"])
+            if isNode, endsLinkOfNode {
+                #expect(peer.session.ended?.closeCode == 4001)
+                #expect(peer.session.takeRefusals().isEmpty)
+            } else {
+                #expect(peer.session.ended == nil)
+                #expect(peer.takeRequests("rev").count == 3)
+                #expect(peer.session.status.revisionsSent == 2)
+                #expect(peer.session.status.toSend == 0)
+                let refusals = peer.session.takeRefusals()
+                #expect(refusals.map(\.id) == ["d-1"])
+                #expect(refusals.first?.code == code)
+            }
+        }
+    }
+
     @Test("a history ends with the ancestor that the client has, within the length that it takes")
     func histories() throws {
         let history = (1...59).reversed().map { "\($0)-aa" }

@@ -49,6 +49,21 @@ struct ClientPushTests {
         #expect(client.requests.isEmpty)
     }
 
+    @Test("a client whose push has many gaps keeps a large checkpoint here, but not one without bounds")
+    func largeCheckpoint() throws {
+        func body(gaps: Int) -> String {
+            "{\"local\":0,\"localCompleted\":[\((0..<gaps).map { "\($0 * 2),1" }.joined(separator: ","))]}"
+        }
+        let large = body(gaps: 20_000)
+        #expect(large.utf8.count > 100_000)
+        let saved = try client.ask("setCheckpoint", ["client": "cp-a", "rev": ""], large)
+        #expect(saved?.properties["rev"] == "1-cc")
+        #expect(try client.ask("getCheckpoint", ["client": "cp-a"])?.text == large)
+        let tooLarge = try client.ask("setCheckpoint", ["client": "cp-a", "rev": "1-cc"], body(gaps: 60_000))
+        #expect(tooLarge?.errorName == "HTTP/400")
+        #expect(client.session.ended == nil)
+    }
+
     @Test("a proposal is wanted, known, or a conflict that names the current revision")
     func proposals() throws {
         try database.insert("live", "3-cc", history: ["2-bb", "1-aa"])

@@ -251,9 +251,10 @@ struct NodeCollectionTests {
                     in: names[index + 1])
             }
         }
-        var most = (revisions: 0, bytes: 0, awaited: 0, fetches: 0)
+        var most = (lists: 0, revisions: 0, bytes: 0, awaited: 0, fetches: 0)
         pair.onMove = {
             let (sender, receiver) = (pair.sessions[0].windows, pair.sessions[1].windows)
+            most.lists = max(most.lists, sender.unansweredLists)
             most.revisions = max(most.revisions, sender.unansweredRevisions)
             most.bytes = max(most.bytes, sender.unansweredBytes)
             most.awaited = max(most.awaited, receiver.awaitedRevisions + receiver.heldRevisions)
@@ -263,6 +264,7 @@ struct NodeCollectionTests {
         pair.onMove = nil
         try expectSame(pair, names, documents: 200)
         // One read, one list more than the window.
+        #expect(most.lists == limits.unansweredListsMax)
         #expect(most.revisions <= 15)
         #expect(most.bytes <= 20_000 + 5 * 3_200)
         #expect(most.awaited <= 25)
