@@ -38,6 +38,7 @@ extension Simulation {
             queue.add(.replaceDatabase(node: node, replacement, downSeconds: random.seconds(0.1...10)), at: time)
         }
         queue.add(.settle, at: busy + 1)
+        queue.add(.editPurged, at: busy + 300)
     }
 
     private func anyNode() -> Int { random.int(0..<nodes.count) }

@@ -168,13 +168,17 @@ extension Simulation {
         purged.insert(id)
     }
 
-    /// After the last fault: what shall expire does, and somebody edits each document that was purged somewhere, which must
-    /// bring all of it back to everybody.
+    /// After the last fault: what shall expire does.
     func settle() throws {
         for node in nodes {
             node.clockErrorMilliseconds = 2_000_000_000
             try node.database.doHousekeeping()
         }
+    }
+
+    /// When nothing is on its way any more, somebody edits each document that was purged somewhere, which must bring all of
+    /// it back to everybody.
+    func editPurged() throws {
         for id in purged.sorted() {
             guard let node = try nodes.first(where: { try $0.database.read { try $0.document(id) } != nil }) else {
                 continue

@@ -26,6 +26,7 @@ public final class Simulation {
         case backUp(node: Int)
         case replaceDatabase(node: Int, Replacement, downSeconds: Double)
         case settle
+        case editPurged
     }
 
     /// What is in place of a database afterwards.
@@ -181,6 +182,7 @@ public final class Simulation {
             note("the clock of node \(node) is wrong by \(error) ms")
             nodes[node].clockErrorMilliseconds = error
         case .settle: try settle()
+        case .editPurged: try editPurged()
         case .backUp, .replaceDatabase: throw SimulationError("\(event) is for run()")
         }
     }
