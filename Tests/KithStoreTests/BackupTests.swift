@@ -14,6 +14,13 @@ struct BackupTests {
         stock = try CollectionName("stock")
     }
 
+    /// A database with something of everything.
+    private func filledDatabase(_ folder: TemporaryFolder) throws -> Database {
+        let database = try fileDatabase(folder)
+        try fill(database)
+        return database
+    }
+
     private func fill(_ database: Database, _ count: Int = 300) throws {
         try database.writeBlocking { [stock] transaction in
             try transaction.createCollection(stock)
@@ -51,9 +58,8 @@ struct BackupTests {
     @Test("a backup is one file with everything in it, and a database that is restored from it goes on as the lost one")
     func roundTrip() async throws {
         let folder = TemporaryFolder()
-        let database = try fileDatabase(folder)
+        let database = try filledDatabase(folder)
         defer { database.close() }
-        try fill(database)
         let steps = Shared<[MaintenanceProgress]>([])
         let size = try await database.backup(to: folder.file("backup")) { step in steps.withLock { $0.append(step) } }
         #expect(files(folder) == ["backup"])
@@ -191,9 +197,8 @@ struct BackupTests {
     @Test("what a dead attempt has left is cleaned up by the next")
     func deadDraft() async throws {
         let folder = TemporaryFolder()
-        let database = try fileDatabase(folder)
+        let database = try filledDatabase(folder)
         defer { database.close() }
-        try fill(database)
         let begun = [
             // A backup writes its first page last.
             ("backup", [UInt8](repeating: 0, count: 4_096) + bytes("half of a draft")),
@@ -221,9 +226,8 @@ struct BackupTests {
     @Test("a file that has the name of a draft and is none stays as it is")
     func noDraft() async throws {
         let folder = TemporaryFolder()
-        let database = try fileDatabase(folder)
+        let database = try filledDatabase(folder)
         defer { database.close() }
-        try fill(database)
         let draft = folder.file("backup.kith-draft")
         for content in [bytes("mine"), bytes(String(repeating: "a long text of mine. ", count: 500))] {
             write(content, to: draft)
@@ -251,9 +255,8 @@ struct BackupTests {
     @Test("a log that lies beside the name of a backup is not played into it")
     func logsBesideBackup() async throws {
         let folder = TemporaryFolder()
-        let database = try fileDatabase(folder)
+        let database = try filledDatabase(folder)
         defer { database.close() }
-        try fill(database)
         for suffix in ["-wal", "-shm", "-journal"] {
             write(bytes("of another file"), to: folder.file("backup" + suffix))
         }
@@ -268,9 +271,8 @@ struct BackupTests {
     @Test("a database that another one makes under the name during a restore keeps all that it has acknowledged")
     func targetAppears() async throws {
         let folder = TemporaryFolder()
-        let database = try fileDatabase(folder)
+        let database = try filledDatabase(folder)
         defer { database.close() }
-        try fill(database)
         try await database.backup(to: folder.file("backup"))
         let path = folder.file("restored")
         let made = Shared<Database?>(nil)
@@ -297,28 +299,36 @@ struct BackupTests {
     @Test("a restore waits while another one makes a database of the name, and looks again then")
     func creationLock() async throws {
         let folder = TemporaryFolder()
-        let database = try fileDatabase(folder)
+        let database = try filledDatabase(folder)
         defer { database.close() }
-        try fill(database)
         try await database.backup(to: folder.file("backup"))
         let path = folder.file("restored")
         let lock = open(path + ".kith-creating", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         try #require(flock(lock, LOCK_EX) == 0)
-        let last = Shared<MaintenanceProgress.Phase?>(nil)
+        let isOver = Shared(false)
         let restore = Task { [name] in
-            try await Database.restore(from: folder.file("backup"), to: path, name: name) { step in
-                last.withLock { $0 = step.phase }
-            }
+            defer { isOver.withLock { $0 = true } }
+            try await Database.restore(from: folder.file("backup"), to: path, name: name)
         }
-        while last.withLock({ $0 }) != .file { try await Task.sleep(for: .milliseconds(1)) }
-        try await Task.sleep(for: .milliseconds(100))
-        #expect(contents(path) == nil)
+        // The kernel says that somebody waits for the lock. If it ends instead, it has not asked for it.
+        while try !isWaitedFor(lock), !isOver.withLock({ $0 }) { await Task.yield() }
+        #expect(!isOver.withLock { $0 } && contents(path) == nil)
         write(bytes("a database"), to: path)
         write(bytes("its log"), to: path + "-wal")
         close(lock)
         await #expect(throws: KithError.self) { try await restore.value }
         #expect(contents(path) == bytes("a database") && contents(path + "-wal") == bytes("its log"))
         #expect(files(folder) == ["backup", "restored", "restored-wal"])
+    }
+
+    /// Whether somebody waits for a lock on the file: proc(5), `/proc/locks`.
+    private func isWaitedFor(_ descriptor: Int32) throws -> Bool {
+        var information = stat()
+        try #require(fstat(descriptor, &information) == 0)
+        let locks = try #require(contents("/proc/locks"))
+        return String(decoding: locks, as: UTF8.self).split(separator: "\n").contains { line in
+            line.contains("-> FLOCK") && line.contains(":\(information.st_ino) ")
+        }
     }
 
     @Test("a file that another process has open, or that changes, is not copied; after a crash of that process it is")
@@ -364,9 +374,8 @@ struct BackupTests {
     @Test("what cannot be restored is refused by its reason, and leaves no file")
     func restoreRefuses() async throws {
         let folder = TemporaryFolder()
-        let database = try fileDatabase(folder)
+        let database = try filledDatabase(folder)
         defer { database.close() }
-        try fill(database)
         try await database.backup(to: folder.file("backup"))
         let sound = try #require(contents(folder.file("backup")))
         var newer = sound
