@@ -116,6 +116,16 @@ final class FaultRun {
         }
     }
 
+    /// Notes that a peer has refused a document.
+    func refuse(_ name: String) throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        let key = DocumentRefusal.Key(peer: "PEER", collection: .default, id: name, isOutgoing: true)
+        let refusal = DocumentRefusal(
+            key: key, revision: "1-aa", isByPeer: true, code: 413, reason: "too large", wallSeconds: 1)
+        try database.writeBlocking { try $0.noteRefusals([refusal]) }
+        ledger.acknowledge(refused: name)
+    }
+
     /// Removes documents, and notes whether that was acknowledged.
     func remove(
         _ isRemoved: (Ledger.Write) -> Bool, _ body: @escaping @Sendable (WriteTransaction) throws -> Void
@@ -183,6 +193,37 @@ extension Ledger {
         return try transaction.document(document)?.leaves.map {
             Write(id: document, revision: $0.revision, sequence: 0)
         } ?? []
+    }
+
+    /// A document in conflict whose versions parted at a body that is kept.
+    static func contest(_ transaction: WriteTransaction, _ name: String) throws -> [Write] {
+        let document = try id(name)
+        let first = try transaction.put(document, body: bytes(#"{"a":1,"b":1}"#), parent: nil).revision
+        let own = try transaction.put(document, body: bytes(#"{"a":2,"b":1}"#), parent: first)
+        let other = try revision("2-" + String(repeating: "0", count: 40))
+        let outcome = try transaction.insert(
+            IncomingRevision(id: document, revision: other, history: [first], body: bytes(#"{"a":1,"b":2}"#)))
+        guard case .inserted(let sequence) = outcome else { throw KithError(.conflict, name) }
+        return [
+            Write(id: document, revision: first, sequence: 0), Write(id: document, revision: own.revision, sequence: 0),
+            Write(id: document, revision: other, sequence: sequence),
+        ]
+    }
+
+    /// Merges a document in conflict by itself.
+    static func merge(_ transaction: WriteTransaction, _ name: String) throws -> [Write] {
+        let document = try id(name)
+        let revision: RevisionID?
+        do {
+            revision = try transaction.mergeConflict(document)
+        } catch ErrorCode.cannotMerge {
+            // The setting by which the old body is kept has failed.
+            throw KithError(.notFound, name)
+        }
+        guard revision != nil, let merged = try transaction.document(document),
+            merged.conflicts.isEmpty, text(merged.body) == #"{"a":2,"b":2}"#
+        else { throw KithError(.notFound, name) }
+        return merged.leaves.map { Write(id: document, revision: $0.revision, sequence: 0) }
     }
 
     /// Writes a document on its winner.

@@ -20,6 +20,8 @@ struct Ledger: Sendable {
     private(set) var perhapsRemoved: [Write] = []
     /// What the local document may hold: its last acknowledged value first, then what failed after it.
     private(set) var local: [String?] = [nil]
+    /// Documents of which it is noted that they were refused.
+    private(set) var refused: Set<String> = []
     /// The database's ID, once it was open.
     var publicID: String?
 
@@ -32,6 +34,7 @@ struct Ledger: Sendable {
         if isCertain { removed += writes } else { perhapsRemoved += writes }
     }
     mutating func acknowledge(local value: String) { local = [value] }
+    mutating func acknowledge(refused name: String) { refused.insert(name) }
     mutating func fail(local value: String) { local.append(value) }
 
     /// What the database at this path does not have as it was promised; nothing when all is well. It also has to open
@@ -47,8 +50,10 @@ struct Ledger: Sendable {
             faults += try database.read { snapshot in
                 let local = try snapshot.localDocument("checkpoint").map(text)
                 let fault = self.local.contains(local) ? [] : ["the local document is \(local ?? "gone")"]
+                let noted = Set(try snapshot.refusals(limit: .max).map(\.key.id))
+                let forgotten = refused.subtracting(noted).sorted().map { "forgotten: the refusal of \($0)" }
                 let names = Set(try snapshot.collections() + acknowledged.map(\.collection))
-                return try fault + names.flatMap { try self.faults(in: snapshot, $0) }
+                return try fault + forgotten + names.flatMap { try self.faults(in: snapshot, $0) }
             }
             let next = try database.writeBlocking { try $0.put(id("next"), body: bytes("{}"), parent: nil).sequence }
             if let last = acknowledged.filter({ $0.collection == .default }).map(\.sequence).max(), next <= last {
