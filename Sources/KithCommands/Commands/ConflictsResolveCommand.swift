@@ -4,10 +4,7 @@ import KithDocuments
 enum ConflictsResolveCommand: Command {
     static let spec = CommandSpec(
         "conflicts resolve", summary: "end a conflict: keep one version, or write a merged one",
-        positionals: [
-            PositionalSpec("DB/DOC", help: "the document, or its database"),
-            PositionalSpec("DOC", isOptional: true, help: "the document's ID, when the database stands alone"),
-        ],
+        positionals: DocumentAddress.positionals,
         options: [
             OptionSpec(
                 "keep", value: .required("REV"), help: "the version that stays; its first characters are enough"),
@@ -25,10 +22,7 @@ enum ConflictsResolveCommand: Command {
         ])
 
     static func run(_ arguments: ParsedArguments, _ context: CommandContext) throws -> Int32 {
-        let first = arguments.positional(0) ?? ""
-        let address =
-            try arguments.positional(1).map { try DocumentAddress(database: first, document: $0) }
-            ?? DocumentAddress(parsing: first)
+        let address = try DocumentAddress(arguments)
         guard arguments.value("keep") != nil || arguments.value("file") != nil else {
             throw UsageError("say which version stays, with --keep REV, or what is merged, with --file FILE")
         }

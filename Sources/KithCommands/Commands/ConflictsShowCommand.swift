@@ -4,19 +4,13 @@ import KithDocuments
 enum ConflictsShowCommand: Command {
     static let spec = CommandSpec(
         "conflicts show", summary: "show all versions of a document in conflict",
-        positionals: [
-            PositionalSpec("DB/DOC", help: "the document, or its database"),
-            PositionalSpec("DOC", isOptional: true, help: "the document's ID, when the database stands alone"),
-        ],
+        positionals: DocumentAddress.positionals,
         examples: [
             CommandExample("kith conflicts show notes/list:1", "prints the version shown now and each other one")
         ])
 
     static func run(_ arguments: ParsedArguments, _ context: CommandContext) throws -> Int32 {
-        let first = arguments.positional(0) ?? ""
-        let address =
-            try arguments.positional(1).map { try DocumentAddress(database: first, document: $0) }
-            ?? DocumentAddress(parsing: first)
+        let address = try DocumentAddress(arguments)
         let console = context.console
         let winner = try Explanation.about(address.database, address.document) {
             try context.node.json(NodeRequest("GET", address.path, query: [("conflicts", "true")]))

@@ -4,10 +4,7 @@ import KithDocuments
 enum ExplainCommand: Command {
     static let spec = CommandSpec(
         "explain", summary: "say why a document is, or is not, on a peer",
-        positionals: [
-            PositionalSpec("DB/DOC", help: "the document, or its database"),
-            PositionalSpec("DOC", isOptional: true, help: "the document's ID, when the database stands alone"),
-        ],
+        positionals: DocumentAddress.positionals,
         options: [
             OptionSpec("peer", value: .required("PEER"), help: "only this peer, by its name or ID"),
             OptionSpec("json", help: "as JSON"),
@@ -21,10 +18,7 @@ enum ExplainCommand: Command {
         ])
 
     static func run(_ arguments: ParsedArguments, _ context: CommandContext) throws -> Int32 {
-        let first = arguments.positional(0) ?? ""
-        let address =
-            try arguments.positional(1).map { try DocumentAddress(database: first, document: $0) }
-            ?? DocumentAddress(parsing: first)
+        let address = try DocumentAddress(arguments)
         var query = [(name: "id", value: address.document)]
         if let peer = arguments.value("peer") { query.append(("peer", peer)) }
         let answer: JSONValue

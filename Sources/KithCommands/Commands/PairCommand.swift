@@ -39,20 +39,8 @@ enum PairCommand: Command {
             try console.print("  By its address, as kith status there shows it:  kith pair HOST:PORT")
             return ExitStatus.success
         }
-        var table = TextTable(console.style)
-        table.add(["NEARBY", "ID", "ADDRESS"].map { TextTable.Cell($0, .dim) })
-        for node in report.nearby {
-            let asks = node.askedAt == nil ? "not paired" : "asks to pair"
-            table.add([node.name, node.id, node.address, asks].map { TextTable.Cell(DisplayText.safe($0)) })
-        }
-        for line in table.lines { try console.print(line) }
-        try console.print("")
-        if let asking = report.nearby.first(where: { $0.askedAt != nil }) {
-            try console.print("  Accept it      kith pair accept \(ShellQuoting.quote(asking.name))")
-        }
-        if let silent = report.nearby.first(where: { $0.askedAt == nil }) {
-            try console.print("  Ask it         kith pair \(ShellQuoting.quote(silent.name))")
-        }
+        let screen = StatusScreen(report: report, moment: .current, style: console.style)
+        for line in screen.nearby { try console.print(line) }
         return ExitStatus.success
     }
 }

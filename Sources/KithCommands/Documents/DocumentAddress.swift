@@ -28,6 +28,22 @@ struct DocumentAddress {
             database: String(text[..<slash]), document: String(text[text.utf8.index(after: slash)...]))
     }
 
+    /// How a command that is about one document takes it.
+    static let positionals = [
+        PositionalSpec("DB/DOC", help: "the document, or its database"),
+        PositionalSpec("DOC", isOptional: true, help: "the document's ID, when the database stands alone"),
+    ]
+
+    /// The document that such a command is about.
+    init(_ arguments: ParsedArguments) throws {
+        let first = arguments.positional(0) ?? ""
+        if let document = arguments.positional(1) {
+            try self.init(database: first, document: document)
+        } else {
+            try self.init(parsing: first)
+        }
+    }
+
     /// The name of a database or of a collection in it, when it is a legal one.
     static func checkedDatabase(_ name: String) throws -> String { try KeyspaceName(name).text }
 

@@ -252,7 +252,8 @@ struct StatusScreen {
         return lines
     }
 
-    private var nearby: [String] {
+    /// Who is nearby and not paired, who asks to pair, and what to type; nothing when there is nobody.
+    var nearby: [String] {
         guard !report.nearby.isEmpty else { return [] }
         var table = TextTable(style)
         table.add(["NEARBY", "ID", "ADDRESS"].map { TextTable.Cell($0, .dim) })
