@@ -15,6 +15,8 @@ extension RESTRouter {
     /// The changes feed: `normal` ends with what there is, `longpoll` waits for the first change, `continuous` goes on.
     func changes(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         let request = exchange.request
+        // A collection that is not there is an answer of its own, and not a stream that breaks off.
+        _ = try await keyspace.read { try $0.lastSequence }
         let now = keyspace.lastSequence
         let since: UInt64
         switch request.query["since"] {

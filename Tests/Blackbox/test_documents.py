@@ -107,6 +107,9 @@ class Documents(NodeTestCase):
         status = self.node.status()
         self.assertEqual([(d["documents"], d["conflicts"]) for d in status["databases"]], [(before + 1, 1)])
         self.assertIn(("clinic.wards.beds", "bed:1"), [(c["database"], c["id"]) for c in status["conflicts"]])
+        # One that is not there is said so, also to who wants to follow it.
+        for feed in ("normal", "longpoll", "continuous"):
+            self.assertEqual(self.refusal("GET", f"/clinic.none/_changes?feed={feed}"), 404)
         self.node.check("conflicts", "resolve", "clinic.wards.beds/bed:1", "--keep", "1-cc")
         self.assertEqual(self.node.check("conflicts"), "No document is in conflict.\n")
 
