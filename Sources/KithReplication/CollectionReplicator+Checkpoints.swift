@@ -49,7 +49,9 @@ extension CollectionReplicator {
         let sent = value["remote"]?.int64Value.map { UInt64(clamping: $0) }
         let progress = sent.map { Checkpointer.progress(sentThrough: $0, replicator: self) }
         perform(
-            .writeCheckpoint(name: name, expectedRevision: expected, body: message.body, progress: progress)
+            .writeCheckpoint(
+                name: name, expectedRevision: expected, body: message.body, progress: progress,
+                countMax: session.configuration.limits.checkpointsMax)
         ) { [unowned self] result in
             switch result {
             case .checkpoint(let revision):
@@ -60,6 +62,8 @@ extension CollectionReplicator {
                         isNoReply: false, isCompressed: false))
             case .checkpointConflict:
                 session.replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
+            case .failed(let error) where error.code == .tooLarge:
+                session.replyError(error, to: message)
             default:
                 session.replyError(domain: "HTTP", code: 502, "the checkpoint cannot be written", to: message)
             }

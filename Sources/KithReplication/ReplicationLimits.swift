@@ -76,6 +76,11 @@ public struct ReplicationLimits: Sendable {
     /// Size of a checkpoint that a peer may store here. Couchbase Lite lists in it each gap of what it has pushed, and a push
     /// whose checkpoint is refused does not go on.
     public var checkpointBytesMax = 256 << 10
+    /// Checkpoints that peers may store in one collection; a client makes a new one for each filter, and never removes one.
+    public var checkpointsMax = 10_000
+    /// Bytes of checkpoints in one answer to `getCollections`. What is beyond is answered as if it were not there: the client
+    /// asks for it again when it saves.
+    public var checkpointBytesAnsweredMax = 4 << 20
     /// Length of a checkpoint's name (`client`).
     public var checkpointNameBytesMax = 200
     /// Revisions just received whose own change is not announced back to the peer that sent them. Beyond this number

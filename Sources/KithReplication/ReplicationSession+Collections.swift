@@ -26,7 +26,11 @@ extension ReplicationSession {
         isOpening = !names.isEmpty
         guard isOpening else { return }
         let checkpoint = Checkpointer.ownName(configuration)
-        perform(.openCollections(names.map { ($0, localDocument: checkpoint) })) { [unowned self] result in
+        perform(
+            .openCollections(
+                names.map { ($0, localDocument: checkpoint) },
+                bytesMax: configuration.limits.checkpointBytesAnsweredMax)
+        ) { [unowned self] result in
             guard case .openedCollections(let found) = result else { return storeFailed(result) }
             // One that is gone has been dropped meanwhile, and may be made anew.
             let opened = found.compactMap { $0 }
@@ -155,14 +159,16 @@ extension ReplicationSession {
         isOpening = true
         named.formUnion(names)
         let wanted = zip(names, checkpoints).map { ($0, localDocument: CollectionReplicator.checkpointPrefix + $1) }
-        perform(.openCollections(wanted)) { [unowned self] result in
+        perform(.openCollections(wanted, bytesMax: configuration.limits.checkpointBytesAnsweredMax)) {
+            [unowned self] result in
             guard case .openedCollections(let opened) = result else { return storeFailed(result) }
             let missing = zip(names, opened).filter { $1 == nil }.map(\.0)
             guard configuration.peerIsKith, !missing.isEmpty else { return answer(names, opened, to: message) }
             perform(.createCollections(missing)) { [unowned self] result in
                 // Where they can never be made, the answer says so.
                 if case .failed(let error) = result, error.code.isRetryable { return storeFailed(result) }
-                perform(.openCollections(wanted)) { [unowned self] result in
+                perform(.openCollections(wanted, bytesMax: configuration.limits.checkpointBytesAnsweredMax)) {
+                    [unowned self] result in
                     guard case .openedCollections(let opened) = result else { return storeFailed(result) }
                     answer(names, opened, to: message)
                 }

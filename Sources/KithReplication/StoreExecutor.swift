@@ -122,14 +122,17 @@ public struct StoreExecutor: Sendable {
             }
             return .revisions(revisions)
         case .listCollections: return .collectionNames(try snapshot.collections())
-        case .openCollections(let wanted):
+        case .openCollections(let wanted, let bytesMax):
+            var room = bytesMax
             return .openedCollections(
                 try wanted.map { name, localDocument in
                     guard try snapshot.hasCollection(name) else { return nil }
                     let collection = try snapshot.collection(name)
+                    let checkpoint = try collection.localDocument(localDocument)
+                    let fits = (checkpoint?.count ?? 0) <= room
+                    if fits { room -= checkpoint?.count ?? 0 }
                     return OpenedCollection(
-                        name: name, lastSequence: try collection.lastSequence,
-                        checkpoint: try collection.localDocument(localDocument))
+                        name: name, lastSequence: try collection.lastSequence, checkpoint: fits ? checkpoint : nil)
                 })
         case .readLocal(let name):
             return .local(try snapshot.localDocument(name))
@@ -181,9 +184,16 @@ public struct StoreExecutor: Sendable {
         case .writeLocal(let documents):
             for document in documents { try transaction.setLocalDocument(document.name, document.body) }
             return .written
-        case .writeCheckpoint(let name, let expected, let body, let progress):
+        case .writeCheckpoint(let name, let expected, let body, let progress, let countMax):
             let stored = try transaction.localDocument(name).flatMap(StoredCheckpoint.init(decoding:))
             guard (stored?.revision ?? 0) == expected else { return .checkpointConflict }
+            if stored == nil {
+                let prefix = CollectionReplicator.checkpointPrefix
+                guard try transaction.localDocumentCount(prefix: prefix, limit: countMax) < countMax else {
+                    throw KithError(
+                        .tooLarge, "peers have \(countMax) checkpoints in a collection of this database already")
+                }
+            }
             let next = StoredCheckpoint(revision: expected + 1, body: body)
             try transaction.setLocalDocument(name, next.encoded())
             if let progress { try transaction.setLocalDocument(progress.name, progress.body) }

@@ -21,8 +21,8 @@ public enum StoreRequest: Sendable {
     case supersede([Supersession])
     /// Reads the names of all collections.
     case listCollections
-    /// Reads how far collections are, each with one of its local documents.
-    case openCollections([(name: CollectionName, localDocument: String)])
+    /// Reads how far collections are, each with one of its local documents, of those as many as have room in `bytesMax`.
+    case openCollections([(name: CollectionName, localDocument: String)], bytesMax: Int)
     /// Makes collections, where they are not there.
     case createCollections([CollectionName])
     /// Reads a local document.
@@ -30,7 +30,9 @@ public enum StoreRequest: Sendable {
     /// Writes local documents together.
     case writeLocal([LocalDocument])
     /// Writes a peer's checkpoint if its revision is still the expected one (0: there is none yet).
-    case writeCheckpoint(name: String, expectedRevision: UInt64, body: [UInt8], progress: LocalDocument?)
+    /// A new one only while there are less than `countMax`.
+    case writeCheckpoint(
+        name: String, expectedRevision: UInt64, body: [UInt8], progress: LocalDocument?, countMax: Int)
 
     /// Asks which of these blobs are stored as a whole.
     case hasBlobs([AttachmentDigest])

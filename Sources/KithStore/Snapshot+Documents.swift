@@ -98,6 +98,15 @@ extension Snapshot {
             in: DocumentRange(lowest: after?.text, includesLowest: false), limit: limit, bodies: bodies)
     }
 
+    /// How many local documents have names that begin so, up to a limit.
+    public final func localDocumentCount(prefix: String, limit: Int) throws -> Int {
+        try connection.with(.localDocumentCount, in: number) { statement in
+            statement.bind(copying: prefix, at: 1)
+            statement.bind(limit, at: 2)
+            return try statement.step() ? statement.int(0) : 0
+        }
+    }
+
     /// A local document: it stays on this node, has no revisions and takes no sequence.
     public final func localDocument(_ name: String) throws -> [UInt8]? {
         try connection.with(.localDocument, in: number) { statement in

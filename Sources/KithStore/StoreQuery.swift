@@ -10,7 +10,7 @@ enum StoreQuery: Int, CaseIterable {
     case discountAllBlobUses, deleteAllBlobUses
     case unusedBlob, nextUnusedBlob, hideBlob, deletePieces, deleteBlob
     case changes, changesDescending, sequence, pendingCount, conflicts, allAscending, allDescending, allForDigest
-    case localDocument, setLocalDocument, deleteLocalDocument
+    case localDocument, localDocumentCount, setLocalDocument, deleteLocalDocument
 
     /// The statement, for the tables of a collection where it is about documents.
     func sql(collection: Int) -> String {
@@ -153,6 +153,8 @@ enum StoreQuery: Int, CaseIterable {
             "SELECT id, revision, flags, tree, body, attachments FROM \(document) ORDER BY id"
 
         case .localDocument: "SELECT body FROM \(local) WHERE name = ?1"
+        case .localDocumentCount:
+            "SELECT count(*) FROM (SELECT 1 FROM \(local) WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 LIMIT ?2)"
         case .setLocalDocument: "INSERT OR REPLACE INTO \(local) (name, body) VALUES (?1, ?2)"
         case .deleteLocalDocument: "DELETE FROM \(local) WHERE name = ?1"
         }

@@ -64,6 +64,22 @@ struct ClientPushTests {
         #expect(client.session.ended == nil)
     }
 
+    @Test("so many checkpoints are kept, and those that are kept can still be changed")
+    func manyCheckpoints() throws {
+        var limits = ReplicationLimits()
+        limits.checkpointsMax = 2
+        let client = try Stranger(database, limits: limits)
+        func save(_ name: String, _ revision: String = "") throws -> BLIPMessage? {
+            try client.ask("setCheckpoint", ["client": name, "rev": revision], "{\"local\":1}")
+        }
+        #expect(try save("cp-a")?.properties["rev"] == "1-cc")
+        #expect(try save("cp-b")?.properties["rev"] == "1-cc")
+        #expect(try save("cp-c")?.errorName == "HTTP/413")
+        #expect(try client.ask("getCheckpoint", ["client": "cp-c"])?.errorName == "HTTP/404")
+        #expect(try save("cp-b", "1-cc")?.properties["rev"] == "2-cc")
+        #expect(client.session.ended == nil)
+    }
+
     @Test("a proposal is wanted, known, or a conflict that names the current revision")
     func proposals() throws {
         try database.insert("live", "3-cc", history: ["2-bb", "1-aa"])

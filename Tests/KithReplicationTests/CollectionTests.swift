@@ -58,6 +58,25 @@ struct ClientCollectionTests {
         #expect(try again.ask("getCheckpoint", ["client": "cp"])?.errorName == "HTTP/400")
     }
 
+    @Test("checkpoints beyond what an answer takes are told when they are asked for one by one")
+    func largeCheckpoints() throws {
+        var limits = ReplicationLimits()
+        limits.checkpointBytesAnsweredMax = 150
+        let text = "{\"local\":1,\"x\":\"\(String(repeating: "x", count: 80))\"}"
+        for name in ["_default", "lab.results"] {
+            let client = try Stranger(database)
+            _ = try client.ask("getCollections", [:], "{\"checkpoint_ids\":[\"cp\"],\"collections\":[\"\(name)\"]}")
+            let saved = try client.ask("setCheckpoint", ["collection": "0", "client": "cp", "rev": ""], text)
+            #expect(saved?.properties["rev"] == "1-cc")
+        }
+        let client = try Stranger(database, limits: limits)
+        let answer = try client.ask(
+            "getCollections", [:], "{\"checkpoint_ids\":[\"cp\",\"cp\"],\"collections\":[\"_default\",\"lab.results\"]}"
+        )
+        #expect(answer?.text.hasPrefix("[{\"local\":1,") == true && answer?.text.hasSuffix("},{}]") == true)
+        #expect(try client.ask("getCheckpoint", ["collection": "1", "client": "cp"])?.text == text)
+    }
+
     @Test("a pull of several collections names each in all its messages, and status adds them up")
     func pull() throws {
         let visits = try CollectionName("visits")

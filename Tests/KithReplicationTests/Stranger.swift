@@ -19,12 +19,16 @@ final class Stranger {
     var store: (StoreRequest) throws -> StoreResult? = { _ in nil }
     private let now = ReplicationInstant(monotonicSeconds: 1, wallSeconds: 1_800_000_000)
 
-    init(_ database: Database, role: ReplicationRole = .passive, peerIsKith: Bool = false) throws {
+    init(
+        _ database: Database, role: ReplicationRole = .passive, peerIsKith: Bool = false,
+        limits: ReplicationLimits = ReplicationLimits()
+    ) throws {
         self.database = database
         executor = StoreExecutor(database: database)
         session = ReplicationSession(
             ReplicationConfiguration(
-                role: role, checkpointName: "cp", progressName: "progress/stranger", peerIsKith: peerIsKith))
+                role: role, checkpointName: "cp", progressName: "progress/stranger", peerIsKith: peerIsKith,
+                limits: limits))
         session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
     }
 

@@ -87,7 +87,7 @@ extension Simulation {
             result = .inserted(
                 revisions.map { _ in .success(Insertion(outcome: .inserted(sequence: 1), previousSequence: 0)) })
         } else {
-            if case .writeCheckpoint(_, _, let body, _) = pending.request { try checkCheckpoint(link, body) }
+            if case .writeCheckpoint(_, _, let body, _, _) = pending.request { try checkCheckpoint(link, body) }
             var answer = node.executor.performNow(pending.request, in: pending.collection)
             if case .blobPiece(var bytes, let length) = answer, configuration.sabotage == .changesByteOfBlob,
                 sabotageLeft > 0, !bytes.isEmpty
@@ -146,7 +146,7 @@ extension Simulation {
             text = "stores \(list.joined(separator: ", "))"
         case (.supersede(let supersessions), _):
             text = "takes as superseded \(supersessions.map { "\($0.id) \($0.revision) by \($0.leaf)" })"
-        case (.writeCheckpoint(_, _, let body, _), _):
+        case (.writeCheckpoint(_, _, let body, _, _), _):
             text = "keeps the checkpoint \(String(decoding: body, as: UTF8.self))"
         case (.hasBlobs(let digests), _):
             text = "looks for blobs \(digests.map { "\($0)".prefix(12) }): \(result)"
