@@ -160,8 +160,8 @@ public final class Node {
         try await registry.database(name).setSettings(change)
     }
 
-    /// Has the app decide how documents of a database in conflict are resolved, until the node stops or the app says
-    /// otherwise; it comes before the database's own `mergePolicy`. See `ConflictResolver.Resolve`.
+    /// Has the app decide how documents of a database in conflict are resolved, until the database is deleted, the
+    /// node stops or the app says otherwise; it comes before the database's own `mergePolicy`. See `ConflictResolver.Resolve`.
     ///
     /// ```swift
     /// try await node.setConflictResolver(of: notes) { conflict in

@@ -21,7 +21,7 @@ public struct ComparisonNumber: Sendable, Hashable, CustomStringConvertible {
         return "\(padded.prefix(3)) \(padded.suffix(3))"
     }
 
-    /// Three words, one for each two digits: `maple-river-stone`.
+    /// Three words, one for each two digits: `harbor-desert-bridge` for 482 913.
     public var words: String {
         let list = ComparisonWords.all
         return "\(list[value / 10_000])-\(list[value / 100 % 100])-\(list[value % 100])"
