@@ -31,14 +31,15 @@ final class LinkDialler {
     private var onOutcome: ((Outcome) -> Void)?
     /// Called when another trusted node answered at an address; the next is tried all the same.
     var onOther: ((NodeID, SocketAddress) -> Void)?
+    /// Called with true when an address has answered with the right key, so that the link is about to be, and with false when
+    /// nothing came of that and the next is tried.
+    var onAnswered: ((Bool) -> Void)?
     private let startedNanoseconds = EventLoop.monotonicNanoseconds
     private var connection: Connection?
     private var timer: LoopTimer?
     private var parser = HTTPResponseParser()
     private var head: HTTPResponseHead?
     private var failures: [KithError] = []
-    /// Whether an address has answered with the right key: the link is about to be.
-    private(set) var isAnswered = false
 
     init(
         peer: NodeID, database: DatabaseName, addresses: [SocketAddress], client: TLSContext,
@@ -56,6 +57,7 @@ final class LinkDialler {
     /// Gives up without an outcome.
     func cancel() {
         onOutcome = nil
+        onAnswered = nil
         drop()
     }
 
@@ -87,7 +89,7 @@ final class LinkDialler {
         }
         parser = HTTPResponseParser()
         head = nil
-        isAnswered = false
+        onAnswered?(false)
         var options = ConnectionOptions()
         options.connectSeconds = NodeLimits.connectSecondsMax
         let connection = Connection.dial(address, tls: client, options: options)
@@ -116,7 +118,7 @@ final class LinkDialler {
             onOther?(id, address)
             return failed(KithError(.connectionLost, "another node answers at \(address)"))
         }
-        isAnswered = true
+        onAnswered?(true)
         guard let target = HTTPTarget("/" + HTTPTarget.percentEncoded(database.text) + "/_blipsync") else {
             return failed(KithError(.internal, "the database's name makes no request target"))
         }

@@ -6,10 +6,9 @@ import KithTrust
 
 /// Keeps one link for each trusted peer and database, whoever opens it.
 ///
-/// The rule, the same on both ends: the node with the smaller ID dials at once, the other after a moment of courtesy, so
-/// that a node which only one side can reach is reached all the same. When two links of one pair meet, the one that the
-/// node with the smaller ID opened stays. A link never reconnects: when it ends, a new one is dialled after a wait
-/// that doubles with each failure, and at once when discovery sees the peer.
+/// What is done about it is decided by a `LinkKeeper` for each, which has the rule; this gives it time, chance and connections. A
+/// link never reconnects: when it ends, a new one is dialled after a wait that doubles with each failure, and at once
+/// when discovery sees the peer or the network has changed.
 @LoopActor
 final class LinkManager {
     let ownID: NodeID
@@ -19,6 +18,7 @@ final class LinkManager {
     private let client: TLSContext
     private(set) var addresses: AddressBook
     private var slots: [LinkKey: LinkSlot] = [:]
+    private var linkedCount = 0
     private var isStopped = false
     /// Called when anything that status shows has changed.
     var onChange: (() -> Void)?
@@ -40,16 +40,21 @@ final class LinkManager {
     /// Makes the slots that the trusted peers and the open databases ask for, and dials.
     func refresh() {
         guard !isStopped else { return }
+        var new: [LinkSlot] = []
         for peer in book.peers {
             for database in registry.all {
                 let key = LinkKey(peer: peer.id, database: database.name)
                 guard slots[key] == nil else { continue }
-                let slot = LinkSlot(key: key)
+                let slot = LinkSlot(key: key, leads: ownID < key.peer)
                 slots[key] = slot
+                new.append(slot)
                 count(slot)
                 loadRefusals(slot)
-                schedule(slot, afterSeconds: firstWait(key.peer))
             }
+        }
+        for slot in new {
+            slot.keeper.start(moment())
+            arm(slot)
         }
         onChange?()
     }
@@ -73,6 +78,7 @@ final class LinkManager {
             slots[slot.key] = nil
             slot.stop()
             for link in slot.links { end(link) }
+            set(nil, slot)
         }
         onChange?()
     }
@@ -96,15 +102,13 @@ final class LinkManager {
     func discovered(shortID: String, addresses found: [SocketAddress]) {
         let hasNew = addresses.add(found, shortID: shortID)
         for slot in slots.values where slot.key.peer.short == shortID && slot.link == nil {
-            slot.backoff.reset()
-            if let dial = slot.dial {
-                // What it still has to try is older than what was seen now.
-                guard hasNew, !dial.isAnswered else { continue }
-                dial.cancel()
-                slot.dial = nil
-            }
-            schedule(slot, afterSeconds: firstWait(slot.key.peer))
+            perform(slot.keeper.hurry(moment(), isNews: hasNew), slot)
         }
+    }
+
+    /// An interface or an address has come: who could not be reached before may be reached now.
+    func networkChanged() {
+        for slot in slots.values where slot.link == nil { perform(slot.keeper.hurry(moment(), isNews: true), slot) }
     }
 
     /// The database has changed: its links look, and what waits for absent peers is counted anew.
@@ -119,39 +123,60 @@ final class LinkManager {
 
     // MARK: Dialling
 
-    private func isPreferredDialler(towards peer: NodeID) -> Bool { ownID < peer }
-
-    private func firstWait(_ peer: NodeID) -> Double {
-        isPreferredDialler(towards: peer) ? 0 : NodeLimits.courtesySeconds
+    private func moment() -> LinkMoment {
+        LinkMoment(
+            seconds: Self.monotonicSeconds, chance: .random(in: 0...1), unlinkedCount: slots.count - linkedCount)
     }
 
-    private func schedule(_ slot: LinkSlot, afterSeconds seconds: Double) {
+    private static var monotonicSeconds: Double { Double(EventLoop.monotonicNanoseconds) / 1e9 }
+
+    /// Does what the keeper of a slot wants done, and wakes it when it wants to be woken.
+    private func perform(_ actions: [LinkKeeper.Action], _ slot: LinkSlot) {
+        for action in actions {
+            switch action {
+            case .dial: dial(slot)
+            case .cancelDial:
+                slot.dial?.cancel()
+                slot.dial = nil
+            case .endLink:
+                let old = slot.link
+                set(nil, slot)
+                old?.end(closeCode: 4001, "a newer link took its place")
+            case .probeLink: slot.link?.probe()
+            }
+        }
+        arm(slot)
+    }
+
+    private func arm(_ slot: LinkSlot) {
         slot.timer?.cancel()
-        slot.timer = EventLoop.shared.schedule(afterSeconds: seconds) { [weak self, weak slot] in
-            guard let self, let slot else { return }
-            slot.timer = nil
-            dial(slot)
+        slot.timer = nil
+        guard !isStopped, slots[slot.key] === slot, let due = slot.keeper.wakeAtSeconds else { return }
+        slot.timer = EventLoop.shared.schedule(afterSeconds: due - Self.monotonicSeconds) { [weak self, weak slot] in
+            guard let self, let slot, !isStopped, slots[slot.key] === slot else { return }
+            perform(slot.keeper.wake(atSeconds: Self.monotonicSeconds), slot)
         }
     }
 
-    private func redial(_ slot: LinkSlot) {
-        guard !isStopped, slots[slot.key] === slot else { return }
-        schedule(slot, afterSeconds: firstWait(slot.key.peer) + slot.backoff.nextSeconds(random: .random(in: 0...1)))
+    private func set(_ link: PeerLink?, _ slot: LinkSlot) {
+        linkedCount += (link == nil ? 0 : 1) - (slot.link == nil ? 0 : 1)
+        slot.link = link
     }
 
     private func dial(_ slot: LinkSlot) {
-        guard !isStopped, slot.link == nil, slot.dial == nil, slots[slot.key] === slot else { return }
         let candidates = addresses.candidates(for: slot.key.peer)
         // Without an address there is nothing to try: discovery will call.
-        guard !candidates.isEmpty else { return }
-        slot.dial = LinkDialler(
+        guard !candidates.isEmpty else { return slot.keeper.dialFailed(.noAddress, moment()) }
+        let dial = LinkDialler(
             peer: slot.key.peer, database: slot.key.database, addresses: candidates, client: client
         ) { [weak self, weak slot] outcome in
             guard let self, let slot else { return }
             dialled(slot, outcome)
         }
-        slot.dial?.onOther = { [weak self] id, address in self?.addresses.note(id, at: address) }
-        slot.dial?.start()
+        dial.onOther = { [weak self] id, address in self?.addresses.note(id, at: address) }
+        dial.onAnswered = { [weak slot] in slot?.keeper.dialAnswered($0) }
+        slot.dial = dial
+        dial.start()
     }
 
     private func dialled(_ slot: LinkSlot, _ outcome: LinkDialler.Outcome) {
@@ -159,8 +184,8 @@ final class LinkManager {
         switch outcome {
         case .connected(let opened):
             addresses.note(slot.key.peer, at: opened.address)
-            guard slot.link == nil, !isStopped, slots[slot.key] === slot,
-                let database = registry.find(slot.key.database)
+            guard !isStopped, slots[slot.key] === slot, let database = registry.find(slot.key.database),
+                slot.keeper.dialOpened(atSeconds: Self.monotonicSeconds)
             else { return opened.connection.abort() }
             let link = PeerLink(
                 role: .active, connection: opened.connection, address: opened.address.description,
@@ -176,7 +201,8 @@ final class LinkManager {
                     "\(name(slot.key.peer))  \(slot.key.database)  not reached: \(error.message)",
                     key: "\(slot.key) \(error.code)")
             }
-            redial(slot)
+            slot.keeper.dialFailed(error.code == .conflict ? .crossed : .failed, moment())
+            arm(slot)
             onChange?()
         }
     }
@@ -192,34 +218,25 @@ final class LinkManager {
             guard slot.clients.count >= NodeLimits.clientLinksMax else { return nil }
             return KithError(.busy, "this client has \(NodeLimits.clientLinksMax) links to the database already")
         }
-        guard isPreferredDialler(towards: peer) else { return nil }
-        if let link = slot.link, link.role == .active {
-            link.probe()
-            return KithError(.conflict, "there is a link already")
+        let (answer, actions) = slot.keeper.asked()
+        perform(actions, slot)
+        return switch answer {
+        case .accept: nil
+        case .linkedAlready: KithError(.conflict, "there is a link already")
+        case .opening: KithError(.conflict, "a link is being opened from the other side")
         }
-        if let dial = slot.dial, dial.isAnswered {
-            return KithError(.conflict, "a link is being opened from the other side")
-        }
-        return nil
     }
 
     /// Takes a link that a peer has opened; `refusal` was asked before.
     func accept(_ link: PeerLink) {
         guard !isStopped, let slot = slots[link.key] else { return link.end(closeCode: 4001, "not shared") }
-        guard link.peerIsKith else { return take(link, slot) }
-        slot.stop()
-        if let old = slot.link {
-            slot.link = nil
-            old.end(closeCode: 4001, "a newer link took its place")
-        }
+        if link.peerIsKith { perform(slot.keeper.accepted(atSeconds: Self.monotonicSeconds), slot) }
         take(link, slot)
     }
 
     private func take(_ link: PeerLink, _ slot: LinkSlot) {
         if link.peerIsKith {
-            slot.timer?.cancel()
-            slot.timer = nil
-            slot.link = link
+            set(link, slot)
         } else {
             slot.clients.append(link)
         }
@@ -249,7 +266,7 @@ final class LinkManager {
         let isInSync = slot.links.allSatisfy { $0.status.state == .idle }
         if isInSync {
             slot.lastInSyncSeconds = WallClock.seconds
-            slot.backoff.reset()
+            slot.keeper.settled()
             slot.lastError = nil
             slot.lastErrorCode = nil
             slot.lastErrorSeconds = nil
@@ -268,7 +285,7 @@ final class LinkManager {
     private func ended(_ slot: LinkSlot, _ link: PeerLink, _ error: KithError) {
         guard slot.links.contains(where: { $0 === link }) else { return }
         if link.status.state == .idle { slot.lastInSyncSeconds = link.lastHeardWallSeconds }
-        if slot.link === link { slot.link = nil } else { slot.clients.removeAll { $0 === link } }
+        if slot.link === link { set(nil, slot) } else { slot.clients.removeAll { $0 === link } }
         // What the last link knew is newer than what was saved, also when it is less: the peer may have begun anew.
         slot.sentThrough.merge(link.status.sentThrough) { $1 }
         slot.sinceSeconds = WallClock.seconds
@@ -277,7 +294,10 @@ final class LinkManager {
         if error.code != .closed || link.peerIsKith { slot.noteError(error.message, error.code) }
         log("\(name(slot.key.peer))  \(slot.key.database)  link ended: \(error.message)")
         if !slot.isLinked { count(slot) }
-        if link.peerIsKith { redial(slot) }
+        if link.peerIsKith || link.role == .active {
+            slot.keeper.ended(moment())
+            arm(slot)
+        }
         onChange?()
     }
 

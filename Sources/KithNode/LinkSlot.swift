@@ -8,6 +8,8 @@ import KithTransport
 @LoopActor
 final class LinkSlot {
     let key: LinkKey
+    /// Decides when to dial and which link stays.
+    var keeper: LinkKeeper
     var link: PeerLink?
     /// Links of a client that is no Kith node; they do not take each other's place.
     var clients: [PeerLink] = []
@@ -15,7 +17,7 @@ final class LinkSlot {
     var links: [PeerLink] { link.map { [$0] + clients } ?? clients }
     var isLinked: Bool { link != nil || !clients.isEmpty }
     var dial: LinkDialler?
-    var backoff = Backoff()
+    /// Wakes the keeper.
     var timer: LoopTimer?
     /// Since when the slot has or lacks a link.
     var sinceSeconds = WallClock.seconds
@@ -38,7 +40,10 @@ final class LinkSlot {
     /// Whether the link was once idle, for the log.
     var wasInSync = false
 
-    init(key: LinkKey) { self.key = key }
+    init(key: LinkKey, leads: Bool) {
+        self.key = key
+        keeper = LinkKeeper(leads: leads)
+    }
 
     func noteError(_ text: String, _ code: ErrorCode) {
         lastError = text

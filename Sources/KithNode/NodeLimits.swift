@@ -1,11 +1,7 @@
-/// The limits and times of a node, each with its effect.
+/// The limits and times of a node, each with its effect. Those of links are in `LinkLimits`.
 public enum NodeLimits {
     /// The TCP port of replication, unless the home's configuration names another.
     public static let portDefault: UInt16 = 4984
-    /// When nothing was received on a link for this long, a ping is sent. Any received byte counts as life.
-    public static let heartbeatSeconds = 4.0
-    /// When nothing was received on a link for this long, the peer is taken for gone and the link is closed.
-    public static let silenceSecondsMax = 10.0
     /// A connection that has not become a link by then is closed.
     public static let upgradeSecondsMax = 10.0
     /// Bytes that wait for a link's socket; above it no more frames are made.
@@ -14,13 +10,6 @@ public enum NodeLimits {
     public static let connectSecondsMax = 4.0
     /// An attempt that has tried addresses for this long ends; the next one begins with those that discovery saw last.
     public static let dialSecondsMax = 30.0
-    /// First wait before dialling again. It doubles with each failure, and a random part of it is left out so that many
-    /// nodes that come back together do not dial together.
-    public static let redialSecondsMin = 1.0
-    /// Longest wait before dialling again. Discovery that sees the peer ends the wait at once.
-    public static let redialSecondsMax = 120.0
-    /// How much later the node with the greater ID dials, so that one link is made and not two.
-    public static let courtesySeconds = 1.5
     /// A database for which a connected peer has opened no link by then is one that it does not have.
     public static let sharingSecondsMax: Int64 = 5
     /// Addresses kept for one peer; the oldest is forgotten first.

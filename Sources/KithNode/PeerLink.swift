@@ -32,9 +32,8 @@ final class PeerLink {
     private let session: ReplicationSession
     private let webSocket: WebSocketMachine
     private var remainder: [UInt8]
-    private var lastHeardSeconds = PeerLink.monotonicSeconds
-    private var lastPingSeconds = -Double.infinity
-    private var heartbeat: LoopTimer?
+    private var heartbeat = LinkHeartbeat(atSeconds: PeerLink.monotonicSeconds)
+    private var heartbeatTimer: LoopTimer?
     private var tick: LoopTimer?
     private var tickSeconds = 0.0
     private var isReadingPaused = false
@@ -127,20 +126,15 @@ final class PeerLink {
 
     /// Asks the peer for a sign of life now: somebody says that the link is dead.
     func probe() {
-        guard !isEnded else { return }
+        guard !isEnded, heartbeat.probe(atSeconds: Self.monotonicSeconds) else { return }
         ping()
-        heartbeat?.cancel()
-        let asked = Self.monotonicSeconds
-        heartbeat = EventLoop.shared.schedule(afterSeconds: NodeLimits.heartbeatSeconds) { [weak self] in
-            guard let self else { return }
-            if lastHeardSeconds < asked { lose(after: NodeLimits.heartbeatSeconds) } else { watch() }
-        }
+        watch()
     }
 
     private func finish(_ error: KithError) {
         guard !isEnded else { return }
         isEnded = true
-        heartbeat?.cancel()
+        heartbeatTimer?.cancel()
         tick?.cancel()
         connection.onReceive = nil
         connection.onDrained = nil
@@ -156,7 +150,7 @@ final class PeerLink {
 
     private func receive(_ bytes: UnsafeRawBufferPointer) {
         guard !isEnded else { return }
-        lastHeardSeconds = Self.monotonicSeconds
+        heartbeat.heard(atSeconds: Self.monotonicSeconds)
         lastHeardWallSeconds = WallClock.seconds
         let now = Self.now
         var goodbye: KithError?
@@ -212,7 +206,13 @@ final class PeerLink {
         }
         if session.isCongested != isReadingPaused {
             isReadingPaused.toggle()
-            if isReadingPaused { connection.pauseReading() } else { connection.resumeReading() }
+            if isReadingPaused {
+                connection.pauseReading()
+            } else {
+                // What has come meanwhile is read only after this.
+                heartbeat.heard(atSeconds: Self.monotonicSeconds)
+                connection.resumeReading()
+            }
         }
         if let ended = session.ended { return end(closeCode: ended.closeCode, ended.reason, code: ended.code) }
         if connection.bufferedByteCount > session.configuration.limits.outgoingBytesMax {
@@ -248,38 +248,28 @@ final class PeerLink {
     // MARK: Sign of life
 
     private func watch() {
-        heartbeat?.cancel()
-        heartbeat = EventLoop.shared.schedule(afterSeconds: NodeLimits.heartbeatSeconds / 2) { [weak self] in
-            self?.beat()
-        }
+        heartbeatTimer?.cancel()
+        let wait = heartbeat.wakeAtSeconds - Self.monotonicSeconds
+        heartbeatTimer = EventLoop.shared.schedule(afterSeconds: wait) { [weak self] in self?.beat() }
     }
 
     private func beat() {
         guard !isEnded else { return }
-        let now = Self.monotonicSeconds
-        // While reading is paused, silence is our own doing.
-        if isReadingPaused {
-            lastHeardSeconds = now
-            // The peer hears nothing from us meanwhile, not even an answer to its pings: this is our sign of life.
-            if now - lastPingSeconds >= NodeLimits.heartbeatSeconds { ping() }
+        switch heartbeat.wake(atSeconds: Self.monotonicSeconds, isDeaf: isReadingPaused) {
+        case .nothing: break
+        case .ping: ping()
+        case .dead(let silence):
+            connection.abort()
+            return finish(KithError(.timedOut, "nothing was heard from the peer for \(Int(silence)) s"))
         }
-        let silence = now - lastHeardSeconds
-        if silence >= NodeLimits.silenceSecondsMax { return lose(after: silence) }
-        if silence >= NodeLimits.heartbeatSeconds, now - lastPingSeconds >= NodeLimits.heartbeatSeconds { ping() }
         if session.status.state == .idle { onChange?() }
         watch()
     }
 
     private func ping() {
-        lastPingSeconds = Self.monotonicSeconds
         var bytes: [UInt8] = []
         webSocket.appendPing(to: &bytes)
         connection.write(bytes)
-    }
-
-    private func lose(after silence: Double) {
-        connection.abort()
-        finish(KithError(.timedOut, "nothing was heard from the peer for \(Int(silence)) s"))
     }
 
     private static var monotonicSeconds: Double { Double(EventLoop.monotonicNanoseconds) / 1e9 }
