@@ -2,7 +2,7 @@
 enum CommandTable {
     static let all: [any Command.Type] = [
         InitCommand.self, UpCommand.self, StatusCommand.self, IDCommand.self, PairCommand.self, PairAcceptCommand.self,
-        TrustCommand.self, UntrustCommand.self,
+        TrustCommand.self, UntrustCommand.self, PeersCommand.self, PeersSetCommand.self,
         DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseSetCommand.self, DatabaseDeleteCommand.self,
         DatabaseDigestCommand.self,
         DatabaseCheckCommand.self, DatabaseCompactCommand.self, DatabaseBackupCommand.self, DatabaseRestoreCommand.self,
@@ -54,8 +54,12 @@ enum CommandTable {
         if index < words.count, let command = command(named: first + " " + words[index]) {
             return (command, before + words[(index + 1)...])
         }
-        // `conflicts list` may be written like `db list`.
-        if first == ConflictsCommand.spec.name, index < words.count, words[index] == "list" { index += 1 }
+        // `conflicts list` and `peers list` may be written like `db list`.
+        if [ConflictsCommand.spec.name, PeersCommand.spec.name].contains(first), index < words.count,
+            words[index] == "list"
+        {
+            index += 1
+        }
         if let command = command(named: first) { return (command, before + words[index...]) }
         let rest = Array(words[index...])
         if groups.contains(first) {

@@ -6,7 +6,7 @@ extension ErrorCode {
         .badDocument,
         .attachmentMissing, .badName, .tooLarge, .badRequest, .deltaNotSupported, .methodNotAllowed, .notImplemented,
         .badNodeID,
-        .notTrusted, .wrongKey, .nameTaken, .damaged, .diskFull,
+        .notTrusted, .wrongKey, .forbidden, .nameTaken, .damaged, .diskFull,
         .inputOutput, .busy, .closed, .connectionLost, .timedOut, .protocolViolation, .tlsFailed, .internal,
     ]
 

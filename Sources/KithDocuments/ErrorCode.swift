@@ -85,6 +85,8 @@ extension ErrorCode {
     public static let notTrusted = ErrorCode("not_trusted", http: 403, exit: 17)
     /// Another key answered than the one that was expected.
     public static let wrongKey = ErrorCode("wrong_key", http: 403, exit: 17)
+    /// One side does not let the other do it.
+    public static let forbidden = ErrorCode("forbidden", http: 403, exit: 31)
     /// Another peer has this name already.
     public static let nameTaken = ErrorCode("name_taken", http: 409, exit: 30)
 

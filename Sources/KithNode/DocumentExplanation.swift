@@ -12,8 +12,10 @@ public struct DocumentExplanation: Sendable {
         case waiting
         /// One side has refused the current revision.
         case refused
-        /// The peer does not have the database.
+        /// The peer does not have the database, or may not know of it.
         case notShared
+        /// Nothing goes to the peer: it may not read, or takes nothing.
+        case notSent
         /// Nothing is known of what the peer has.
         case unknown
     }

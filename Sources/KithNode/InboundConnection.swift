@@ -85,12 +85,12 @@ final class InboundConnection {
                 KithError(
                     .notFound, "only replication is served here", remedy: "Open a WebSocket at /DATABASE/_blipsync"))
         }
+        // Who may do nothing with it learns nothing of it, not even that it cannot be opened.
+        let key = LinkKey(peer: peer, database: name)
+        guard links.access(key) != .noAccess else { return refuse(Self.noDatabase(name)) }
         guard let database = registry.find(name) else {
-            let reason =
-                registry.failure(name) == nil
-                ? "there is no database \"\(name)\" here"
-                : "the database \"\(name)\" cannot be opened here"
-            return refuse(KithError(.databaseNotFound, reason))
+            guard registry.failure(name) != nil else { return refuse(Self.noDatabase(name)) }
+            return refuse(KithError(.databaseNotFound, "the database \"\(name)\" cannot be opened here"))
         }
         let offer: WebSocketHandshake.Offer
         let token: String
@@ -114,8 +114,12 @@ final class InboundConnection {
             PeerLink(
                 role: .passive, connection: connection, address: info.remoteName,
                 tlsVersion: info.tlsVersion ?? "TLS", remainder: remainder,
-                peerIsKith: peerIsKith, ownID: links.ownID, key: LinkKey(peer: peer, database: name),
-                database: database))
+                peerIsKith: peerIsKith, ownID: links.ownID, key: key, database: database,
+                directions: links.access(key).directions))
+    }
+
+    private static func noDatabase(_ name: DatabaseName) -> KithError {
+        KithError(.databaseNotFound, "there is no database \"\(name)\" here")
     }
 
     private func refuse(_ error: KithError) {

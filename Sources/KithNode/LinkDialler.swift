@@ -165,6 +165,10 @@ final class LinkDialler {
         switch head.status {
         case 404:
             report(.failed(KithError(.databaseNotFound, "the peer has no database \"\(database)\""), isQuiet: false))
+        case 403:
+            report(
+                .failed(
+                    KithError(.forbidden, "the peer replicates \"\(database)\" on demand only"), isQuiet: true))
         case 409:
             report(.failed(KithError(.conflict, "the peer says that there is a link already"), isQuiet: true))
         default:

@@ -1,4 +1,5 @@
 import KithDocuments
+import KithReplication
 import KithTrust
 
 extension LinkManager {
@@ -9,11 +10,18 @@ extension LinkManager {
         let isConnected = slots.contains { $0.isLinked }
         let databases = slots.map { status($0, isShared: isShared($0, peerIsConnected: isConnected)) }
         let shared = zip(slots, databases).filter { isShared($0.0, peerIsConnected: isConnected) }
-        let states = shared.map(\.1.state)
+        // What is replicated when somebody asks for it says nothing of whether the peer is there.
+        let followed = shared.filter { $0.1.state != .onDemand }
+        let states = followed.map(\.1.state)
         let linked = slots.filter(\.isLinked)
-        let unlinked = shared.map(\.0).filter { !$0.isLinked }
+        let unlinked = followed.map(\.0).filter { !$0.isLinked }
+        let counted = followed.isEmpty ? shared : followed
         let state: NodeStatus.PeerState =
-            if linked.isEmpty {
+            if slots.isEmpty, !registry.all.isEmpty {
+                .notShared
+            } else if followed.isEmpty, !shared.isEmpty {
+                .onDemand
+            } else if linked.isEmpty {
                 // Whoever answers "no such database" is there.
                 states.contains(.blocked) ? .blocked : shared.isEmpty && !slots.isEmpty ? .connecting : .offline
             } else if states.contains(.syncing) {
@@ -24,8 +32,8 @@ extension LinkManager {
         return NodeStatus.PeerStatus(
             name: peer.name, id: peer.id, state: state,
             since: (linked.isEmpty ? slots : linked).map(\.sinceSeconds).max(),
-            toSend: Self.sum(shared.map(\.1.toSend)), toReceive: Self.sum(shared.map(\.1.toReceive)),
-            lastInSyncAt: shared.compactMap(\.1.lastInSyncAt).min(), address: linked.first?.links.first?.address,
+            toSend: Self.sum(counted.map(\.1.toSend)), toReceive: Self.sum(counted.map(\.1.toReceive)),
+            lastInSyncAt: counted.compactMap(\.1.lastInSyncAt).min(), address: linked.first?.links.first?.address,
             tls: linked.first?.links.first?.tlsVersion, problem: unlinked.compactMap(\.lastErrorCode).first?.name,
             databases: databases)
     }
@@ -55,8 +63,14 @@ extension LinkManager {
 
     /// Whether there is a link, and whether the peer has the database, as far as is known.
     func isLinked(to peer: NodeID, _ database: DatabaseName) -> (isLinked: Bool, isShared: Bool) {
-        guard let slot = slot(LinkKey(peer: peer, database: database)) else { return (false, true) }
+        let key = LinkKey(peer: peer, database: database)
+        guard let slot = slot(key) else { return (false, access(key) != .noAccess) }
         return (slot.isLinked, isShared(slot, peerIsConnected: slots(of: peer).contains { $0.isLinked }))
+    }
+
+    /// Whether changes may go to a peer, as far as is known.
+    func isSent(to peer: NodeID, _ database: DatabaseName) -> Bool {
+        slot(LinkKey(peer: peer, database: database)).map { directions($0).contains(.send) } ?? false
     }
 
     /// Whether the peer has the database too, as far as is known. It has said so, or it is connected for others and has
@@ -64,25 +78,37 @@ extension LinkManager {
     private func isShared(_ slot: LinkSlot, peerIsConnected: Bool) -> Bool {
         if slot.isLinked { return true }
         if slot.isAbsentThere { return false }
-        return !peerIsConnected || slot.lastError != nil
+        return slot.isOnDemandThere || slot.isOnDemand || !peerIsConnected || slot.lastError != nil
             || WallClock.seconds - slot.sinceSeconds < NodeLimits.sharingSecondsMax
+    }
+
+    /// What may travel, as far as is known: what is allowed here, less what the peer has said of itself.
+    func directions(_ slot: LinkSlot) -> ReplicationDirections {
+        let known = slot.link?.status.directions ?? (slot.clients.isEmpty ? slot.directions : .both)
+        return access(slot.key).directions.intersection(known)
     }
 
     private func status(_ slot: LinkSlot, isShared: Bool) -> NodeStatus.SharedDatabase {
         let links = slot.links.map(\.status)
         let states = links.map(\.state)
         let state: NodeStatus.PeerState =
-            if links.isEmpty {
+            if links.isEmpty, slot.isOnDemandThere || slot.isOnDemand {
+                .onDemand
+            } else if links.isEmpty {
                 slot.lastErrorCode == .notTrusted || slot.lastErrorCode == .wrongKey ? .blocked : .offline
             } else if states.contains(.busy) {
                 .syncing
             } else {
                 states.contains(.connecting) ? .connecting : .inSync
             }
+        let directions = directions(slot)
         return NodeStatus.SharedDatabase(
             name: slot.key.database.text, state: state,
-            toSend: !isShared ? nil : links.isEmpty ? slot.waiting : Self.known(links.map(\.toSend)),
-            toReceive: Self.known(links.map(\.toReceive)), completed: links.reduce(0) { $0 + $1.completed },
+            access: access(slot.key), directions: directions,
+            toSend: !directions.contains(.send)
+                ? 0 : !isShared ? nil : links.isEmpty ? slot.waiting : Self.known(links.map(\.toSend)),
+            toReceive: !directions.contains(.receive) ? 0 : Self.known(links.map(\.toReceive)),
+            completed: links.reduce(0) { $0 + $1.completed },
             total: links.reduce(0) { $0 + $1.total },
             refused: slot.refusals.count,
             refusals: Array(

@@ -12,7 +12,7 @@ import KithTrust
 @LoopActor
 final class LinkManager {
     let ownID: NodeID
-    private let book: PeerBook
+    let book: PeerBook
     let registry: DatabaseRegistry
     let log: NodeLog
     private let client: TLSContext
@@ -44,15 +44,16 @@ final class LinkManager {
         for peer in book.peers {
             for database in registry.all {
                 let key = LinkKey(peer: peer.id, database: database.name)
-                guard slots[key] == nil else { continue }
-                let slot = LinkSlot(key: key, leads: ownID < key.peer)
+                // For who may do nothing with it there is no such database.
+                guard slots[key] == nil, access(key) != .noAccess else { continue }
+                let slot = LinkSlot(key: key, leads: ownID < key.peer, isOnDemand: isOnDemand(key))
                 slots[key] = slot
                 new.append(slot)
                 count(slot)
                 loadRefusals(slot)
             }
         }
-        for slot in new {
+        for slot in new where !slot.isOnDemand {
             slot.keeper.start(moment())
             arm(slot)
         }
@@ -73,7 +74,7 @@ final class LinkManager {
         remove(where: { $0.database == database }, end: { $0.end(closeCode: 4001, "no longer shared") })
     }
 
-    private func remove(where matches: (LinkKey) -> Bool, end: (PeerLink) -> Void) {
+    func remove(where matches: (LinkKey) -> Bool, end: (PeerLink) -> Void) {
         for slot in slots.values where matches(slot.key) {
             slots[slot.key] = nil
             slot.stop()
@@ -101,14 +102,14 @@ final class LinkManager {
     /// Discovery saw a node: its addresses are good now.
     func discovered(shortID: String, addresses found: [SocketAddress]) {
         let hasNew = addresses.add(found, shortID: shortID)
-        for slot in slots.values where slot.key.peer.short == shortID && slot.link == nil {
+        for slot in slots.values where slot.key.peer.short == shortID && slot.isAwaited {
             perform(slot.keeper.hurry(moment(), isNews: hasNew), slot)
         }
     }
 
     /// An interface or an address has come: who could not be reached before may be reached now.
     func networkChanged() {
-        for slot in slots.values where slot.link == nil { perform(slot.keeper.hurry(moment(), isNews: true), slot) }
+        for slot in slots.values where slot.isAwaited { perform(slot.keeper.hurry(moment(), isNews: true), slot) }
     }
 
     /// The database has changed: its links look, and what waits for absent peers is counted anew.
@@ -190,12 +191,13 @@ final class LinkManager {
             let link = PeerLink(
                 role: .active, connection: opened.connection, address: opened.address.description,
                 tlsVersion: opened.tlsVersion, remainder: opened.remainder, peerIsKith: opened.peerIsKith,
-                ownID: ownID, key: slot.key, database: database)
+                ownID: ownID, key: slot.key, database: database, directions: access(slot.key).directions)
             take(link, slot)
         case .failed(let error, let isQuiet):
             // A refusal because a link is there or on its way is no error of the peer's.
-            if error.code != .conflict { slot.noteError(error.message, error.code) }
+            if error.code != .conflict, error.code != .forbidden { slot.noteError(error.message, error.code) }
             slot.isAbsentThere = error.code == .databaseNotFound
+            slot.isOnDemandThere = error.code == .forbidden
             if !isQuiet {
                 log(
                     "\(name(slot.key.peer))  \(slot.key.database)  not reached: \(error.message)",
@@ -217,6 +219,9 @@ final class LinkManager {
         guard peerIsKith else {
             guard slot.clients.count >= NodeLimits.clientLinksMax else { return nil }
             return KithError(.busy, "this client has \(NodeLimits.clientLinksMax) links to the database already")
+        }
+        guard !slot.isOnDemand else {
+            return KithError(.forbidden, "the database \"\(database)\" is replicated on demand only")
         }
         let (answer, actions) = slot.keeper.asked()
         perform(actions, slot)
@@ -242,6 +247,7 @@ final class LinkManager {
         }
         slot.wasInSync = false
         slot.isAbsentThere = false
+        slot.isOnDemandThere = false
         slot.sinceSeconds = WallClock.seconds
         let direction = link.role == .active ? "connected to" : "connected from"
         log("\(name(slot.key.peer))  \(slot.key.database)  \(direction) \(link.address)  \(link.tlsVersion)")
@@ -288,6 +294,7 @@ final class LinkManager {
         if slot.link === link { set(nil, slot) } else { slot.clients.removeAll { $0 === link } }
         // What the last link knew is newer than what was saved, also when it is less: the peer may have begun anew.
         slot.sentThrough.merge(link.status.sentThrough) { $1 }
+        slot.directions = link.status.directions
         slot.sinceSeconds = WallClock.seconds
         slot.wasInSync = false
         // A client that has what it wanted says goodbye, and that is all.

@@ -8,6 +8,8 @@ import KithTransport
 @LoopActor
 final class LinkSlot {
     let key: LinkKey
+    /// Whether there is a link only when somebody asks for one here.
+    let isOnDemand: Bool
     /// Decides when to dial and which link stays.
     var keeper: LinkKeeper
     var link: PeerLink?
@@ -16,6 +18,8 @@ final class LinkSlot {
     /// All live links.
     var links: [PeerLink] { link.map { [$0] + clients } ?? clients }
     var isLinked: Bool { link != nil || !clients.isEmpty }
+    /// Whether a link is wanted and not there.
+    var isAwaited: Bool { link == nil && !isOnDemand }
     var dial: LinkDialler?
     /// Wakes the keeper.
     var timer: LoopTimer?
@@ -29,6 +33,10 @@ final class LinkSlot {
     var sentThrough: [CollectionName: UInt64] = [:]
     /// Whether the peer has answered that it has no database of this name.
     var isAbsentThere = false
+    /// Whether the peer has answered that it replicates the database only when somebody asks for it there.
+    var isOnDemandThere = false
+    /// What could travel on the last link.
+    var directions = ReplicationDirections.both
     /// What waits for the peer while there is no link.
     var waiting: Int?
     var isCounting = false
@@ -40,8 +48,12 @@ final class LinkSlot {
     /// Whether the link was once idle, for the log.
     var wasInSync = false
 
-    init(key: LinkKey, leads: Bool) {
+    /// - Parameters:
+    ///   - leads: whether this node has the smaller ID.
+    ///   - isOnDemand: whether there is a link only when somebody asks for one.
+    init(key: LinkKey, leads: Bool, isOnDemand: Bool) {
         self.key = key
+        self.isOnDemand = isOnDemand
         keeper = LinkKeeper(leads: leads)
     }
 

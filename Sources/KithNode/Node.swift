@@ -303,6 +303,32 @@ public final class Node {
         statusChanged()
     }
 
+    /// Says how databases are shared with a peer: what it may do, and whether they are replicated always or when somebody asks.
+    /// Live links that it concerns are cut before this returns.
+    ///
+    /// ```swift
+    /// try node.setSharing(with: laptop, of: notes) { $0.access = .read }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - id: the peer.
+    ///   - database: the one that it is about, which need not be there; nil for all of which nothing else is said.
+    ///   - change: gets what is said now, and changes it.
+    /// - Returns: the peer as it is in the book now.
+    /// - Throws: `.notFound` when it is no peer; errors of the disk. Then nothing has changed.
+    @discardableResult
+    public func setSharing(
+        with id: NodeID, of database: DatabaseName? = nil, _ change: (inout PeerSharing) -> Void
+    ) throws(KithError) -> Peer {
+        let old = home.peerBook.peer(id)
+        let peer = try home.peerBook.setSharing(id, of: database, change)
+        if let old { links.sharingChanged(from: old) }
+        let what = database.map { "database \($0)" } ?? "databases"
+        log("\(peer.name)  \(id.short)  \(what) shared otherwise now")
+        statusChanged()
+        return peer
+    }
+
     // MARK: Discovery
 
     /// Whether other nodes are wanted to be looked for.

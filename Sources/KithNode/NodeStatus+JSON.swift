@@ -103,7 +103,8 @@ extension DocumentRefusal {
 extension NodeStatus.SharedDatabase {
     var json: JSONValue {
         JSONValue(object: [
-            ("name", .string(name)), ("state", .string(state.rawValue)), ("toSend", JSONValue(optional: toSend)),
+            ("name", .string(name)), ("state", .string(state.rawValue)), ("access", .string(access.rawValue)),
+            ("direction", .string(directions.name)), ("toSend", JSONValue(optional: toSend)),
             ("toReceive", JSONValue(optional: toReceive)), ("completed", JSONValue(Int64(completed))),
             ("total", JSONValue(Int64(total))), ("refused", JSONValue(Int64(refused))),
             ("refusals", .array(refusals.map(\.json))),

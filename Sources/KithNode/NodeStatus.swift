@@ -1,4 +1,5 @@
 import KithDocuments
+import KithReplication
 import KithStore
 import KithTrust
 
@@ -28,6 +29,10 @@ public struct NodeStatus: Sendable {
         case offline
         /// Nothing is exchanged until a person decides.
         case blocked
+        /// There is no link before somebody asks for one.
+        case onDemand
+        /// The peer may do nothing with any database.
+        case notShared
     }
 
     /// A database of the node.
@@ -52,6 +57,10 @@ public struct NodeStatus: Sendable {
         public var name: String
         /// What is being done.
         public var state: PeerState
+        /// What this node lets the peer do.
+        public var access: PeerAccess
+        /// What may travel, as far as the peer has not said that it does not: to it and from it.
+        public var directions: ReplicationDirections
         /// Changed documents that the other side has not acknowledged.
         public var toSend: Int?
         /// The other side's changed documents that are not stored here.

@@ -48,7 +48,7 @@ final class PeerLink {
     /// - Parameter remainder: bytes that came behind the upgrade.
     init(
         role: ReplicationRole, connection: Connection, address: String, tlsVersion: String, remainder: [UInt8],
-        peerIsKith: Bool, ownID: NodeID, key: LinkKey, database: OpenDatabase
+        peerIsKith: Bool, ownID: NodeID, key: LinkKey, database: OpenDatabase, directions: ReplicationDirections
     ) {
         self.role = role
         self.connection = connection
@@ -63,7 +63,7 @@ final class PeerLink {
             ReplicationConfiguration(
                 role: role,
                 checkpointName: Self.checkpointName(of: database.database, at: key.peer, by: ownID),
-                progressName: Self.progressName(key.peer), peerIsKith: peerIsKith))
+                progressName: Self.progressName(key.peer), peerIsKith: peerIsKith, directions: directions))
     }
 
     /// How the replication stands.

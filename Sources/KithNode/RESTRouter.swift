@@ -76,19 +76,14 @@ final class RESTRouter {
             exchange.respond(
                 HTTPAnswer(200, JSONValue(object: [("peers", .array(node.home.peerBook.peers.map(Self.json)))])))
         case "peers" where request.path.count == 3: try peer(exchange, request.path[2])
+        case "peers" where request.path.count == 4 && request.path[3] == "sharing":
+            try sharing(exchange, request.path[2])
         case "pairings": try await pairings(exchange)
         case "restore" where request.path.count == 2:
             try allow(request, "POST")
             try await restore(exchange)
         default: throw KithError(.notFound, "there is no such endpoint")
         }
-    }
-
-    private static func json(_ peer: Peer) -> JSONValue {
-        JSONValue(object: [
-            ("id", .string(peer.id.description)), ("short", .string(peer.id.short)), ("name", .string(peer.name)),
-            ("trustedAt", .string(peer.trustedAt)),
-        ])
     }
 
     private func peer(_ exchange: RESTExchange, _ text: String) throws {

@@ -32,7 +32,10 @@ final class CollectionReplicator {
     // MARK: Beginning
 
     /// The passive side: takes what the peer pushes, and sends when it subscribes.
-    func servePeer() { puller = Puller(replicator: self, completed: nil) }
+    func servePeer() {
+        guard configuration.directions.contains(.receive) else { return }
+        puller = Puller(replicator: self, completed: nil)
+    }
 
     /// The active side, with the peer's checkpoint still to be fetched.
     func fetchCheckpoint() {
@@ -53,13 +56,16 @@ final class CollectionReplicator {
     }
 
     private func begin(_ checkpoint: Checkpointer.Position) {
-        puller = Puller(replicator: self, completed: checkpoint.remote)
-        subscribe(since: checkpoint.remote)
-        let pusher = Pusher(
-            replicator: self,
-            Subscription(since: checkpoint.local, batchMax: configuration.limits.changesPerListMax),
-            lastSequence: lastSequence)
-        self.pusher = pusher
+        if directions.contains(.receive) {
+            puller = Puller(replicator: self, completed: checkpoint.remote)
+            subscribe(since: checkpoint.remote)
+        }
+        if directions.contains(.send) {
+            pusher = Pusher(
+                replicator: self,
+                Subscription(since: checkpoint.local, batchMax: configuration.limits.changesPerListMax),
+                lastSequence: lastSequence)
+        }
         goOn()
     }
 
@@ -71,6 +77,7 @@ final class CollectionReplicator {
         if let since { properties.append("since", String(decoding: since, as: UTF8.self)) }
         send(BLIPOutgoing(properties: properties)) { [unowned self] reply in
             if let error = reply.error {
+                guard !ReplicationSession.isDirectionRefused(error) else { return session.peerRefused(.receive) }
                 session.end(
                     closeCode: error.code == 503 ? 4001 : 4002,
                     "the peer does not send its changes: \(error.domain) \(error.code) \(error.message.prefix(200))")
@@ -96,11 +103,12 @@ final class CollectionReplicator {
         puller?.work()
     }
 
-    /// Whether each side has everything of the other that it asks for, as far as this side knows.
+    /// Whether each side has everything of the other that it asks for and that may travel, as far as this side knows.
     var isIdle: Bool {
-        guard let puller, puller.isIdle else { return false }
+        if directions.contains(.receive), puller?.isIdle != true { return false }
+        guard directions.contains(.send) else { return true }
         // A client that only pushes never subscribes, but says when it has nothing more.
-        return pusher?.isIdle ?? (isServingClient && puller.isCaughtUp)
+        return pusher?.isIdle ?? (isServingClient && puller?.isCaughtUp != false)
     }
 
     /// Whether the peer is a client that is no Kith node: it does not always say what it has, or ask for what is here.
@@ -108,6 +116,8 @@ final class CollectionReplicator {
 
     // MARK: For the parts
 
+    /// What may travel.
+    var directions: ReplicationDirections { session.status.directions }
     var now: ReplicationInstant { session.now }
     var blobSender: BlobSender { session.blobSender }
 

@@ -7,6 +7,8 @@ extension Pusher {
     /// The peer says that revisions announced to it are superseded: leaves here that it is right about cease to be such.
     func learn(_ proofs: [Supersession], _ outgoing: [OutgoingRevision]) {
         guard !outgoing.isEmpty else { return }
+        // Who may not write here has no say in which leaves there are.
+        let proofs = replicator.configuration.directions.contains(.receive) ? proofs : []
         replicator.windows.unansweredLists += 1
         replicator.supersede(proofs) { [unowned self] in
             replicator.windows.unansweredLists -= 1

@@ -23,6 +23,8 @@ final class Pusher {
     private var remaining: Int?
     private var countedAtSeconds = -Double.infinity
     private var saidCaughtUp = false
+    /// Whether the peer takes nothing.
+    private var isStopped = false
     /// Under which sequence revisions of this peer were stored, and that of their documents before.
     private var echoes: [RevisionName: (sequence: UInt64, previous: UInt64)] = [:]
     /// Everything up to here has been announced as it was when nothing lay behind it.
@@ -68,6 +70,10 @@ final class Pusher {
         replicator.goOn()
     }
 
+    /// Announces and sends nothing more: the peer does not take it. What it did not acknowledge stays open, so that no checkpoint
+    /// passes it over.
+    func stop() { isStopped = true }
+
     /// Notes a revision that just came from this peer, so that its own change is not announced back. A later change of
     /// the document is announced with all leaves, since it can be that another one is none any more; and so is one whose
     /// state before had not been announced yet, which nobody would be told of otherwise. And so is one of a document with
@@ -87,6 +93,7 @@ final class Pusher {
 
     /// Does whatever the windows allow.
     func work() {
+        guard !isStopped else { return }
         readRevisions()
         readChanges()
         offerRefusedAgain()
@@ -115,6 +122,7 @@ final class Pusher {
             isReadingChanges = false
             windows.unansweredLists -= 1
             guard case .changes(let changes, let counted, let last) = result else { return session.storeFailed(result) }
+            guard !isStopped else { return }
             if subscription.isContinuous { lastSequence = max(lastSequence, last) }
             if let counted {
                 remaining = counted
@@ -147,6 +155,7 @@ final class Pusher {
             isReadingChanges = false
             windows.unansweredLists -= 1
             guard case .changes(let changes, _, _) = result else { return session.storeFailed(result) }
+            guard !isStopped else { return }
             // Those behind the position are announced in their turn.
             announce(
                 changes.filter { $0.sequence <= subscription.since }.map {
@@ -199,6 +208,7 @@ final class Pusher {
 
     private func answered(_ announced: [(name: RevisionName, sequence: UInt64, ticket: Int)], _ reply: BLIPMessage) {
         if let error = reply.error {
+            guard !ReplicationSession.isDirectionRefused(error) else { return session.peerRefused(.send) }
             return session.end(
                 closeCode: error.code == 503 ? 4001 : 4002,
                 "the peer does not take a list of changes: \(error.domain) \(error.code) \(error.message.prefix(200))")

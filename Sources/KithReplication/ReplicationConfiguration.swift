@@ -9,18 +9,22 @@ public struct ReplicationConfiguration: Sendable {
     public var progressName: String
     /// Whether the peer is a Kith node: then all leaves travel and lists say how much remains.
     public var peerIsKith: Bool
+    /// What this node allows on the link: whether it gives its changes to the peer, and whether it takes the peer's.
+    public var directions: ReplicationDirections
     /// The windows and limits.
     public var limits: ReplicationLimits
 
     /// Makes a configuration.
     public init(
         role: ReplicationRole, checkpointName: String, progressName: String, peerIsKith: Bool,
+        directions: ReplicationDirections = .both,
         limits: ReplicationLimits = ReplicationLimits()
     ) {
         self.role = role
         self.checkpointName = checkpointName
         self.progressName = progressName
         self.peerIsKith = peerIsKith
+        self.directions = directions
         self.limits = limits
     }
 }

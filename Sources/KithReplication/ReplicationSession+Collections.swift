@@ -9,8 +9,12 @@ extension ReplicationSession {
 
     // MARK: The active side
 
-    /// Opens all collections of the database.
-    func openAllCollections() {
+    /// How many collections the passive side is about to name, in the answer to `getCollections`.
+    private static let moreProperty = "kith-more"
+
+    /// Opens all collections of the database; where the peer may not read, the default one, and others when it names them.
+    func openFirstCollections() {
+        guard configuration.directions.contains(.send) else { return open([.default]) }
         isOpening = true
         perform(.listCollections) { [unowned self] result in
             guard case .collectionNames(let names) = result else { return storeFailed(result) }
@@ -40,9 +44,12 @@ extension ReplicationSession {
                 "checkpoint_ids": .array(opened.map { _ in .string(configuration.checkpointName) }),
                 "collections": .array(opened.map { .string($0.name.text) }),
             ])
-            send(BLIPOutgoing(properties: ["Profile": "getCollections"], body: body.canonicalBytes())) {
-                [unowned self] in received($0, opened)
-            }
+            send(
+                BLIPOutgoing(
+                    properties: [
+                        "Profile": "getCollections", Self.directionProperty: configuration.directions.name,
+                    ], body: body.canonicalBytes())
+            ) { [unowned self] in received($0, opened) }
         }
     }
 
@@ -50,7 +57,7 @@ extension ReplicationSession {
         if let error = reply.error {
             if mode == .undecided, error.domain == "BLIP", error.code == 404 {
                 // A Kith node that knows of the default collection only.
-                (isOpening, unopened, announced) = (false, [], [])
+                (isOpening, unopened, announced, awaitsNames) = (false, [], [], false)
                 return beginLegacy()
             }
             return end(
@@ -61,10 +68,14 @@ extension ReplicationSession {
             return violation(KithError(.protocolViolation, "the answer to getCollections is not a list of as many"))
         }
         mode = .collections
+        learnDirections(reply)
+        if reply.properties.int(Self.moreProperty) ?? 0 > 0, status.directions.contains(.receive) { awaitsNames = true }
         for (collection, item) in zip(opened, items) {
             if item.objectValue == nil {
                 addPlace(nil)
                 notAtPeer.insert(collection.name)
+                // Who does not take changes has no need of it.
+                guard status.directions.contains(.send) else { continue }
                 refused(
                     collection.name, by: .peer, isOutgoing: true, code: 404,
                     reason: "the peer has not made this collection")
@@ -78,7 +89,10 @@ extension ReplicationSession {
     /// The peer has collections that are not open.
     func receiveCollections(_ message: BLIPMessage) {
         // It can come before the answer to the first `getCollections`.
-        guard configuration.role == .active, mode != .legacy else { return }
+        guard configuration.role == .active, mode != .legacy, configuration.directions.contains(.receive) else {
+            return
+        }
+        awaitsNames = false
         let names = Self.names((try? JSONValue(parsing: message.body)) ?? .null) ?? []
         // What the peer could not make before is there now.
         named.subtract(names.filter { notAtPeer.remove($0) != nil })
@@ -107,7 +121,8 @@ extension ReplicationSession {
 
     /// The database has collections that are not open.
     func haveCollections(_ names: [CollectionName]) {
-        guard configuration.peerIsKith, mode != .legacy else { return }
+        // The others are for those who may read.
+        guard configuration.peerIsKith, mode != .legacy, status.directions.contains(.send) else { return }
         if configuration.role == .active {
             open(names)
         } else if mode == .collections {
@@ -156,6 +171,7 @@ extension ReplicationSession {
                 "a checkpoint has a name of at most \(configuration.limits.checkpointNameBytesMax) bytes")
         }
         mode = .collections
+        learnDirections(message)
         isOpening = true
         named.formUnion(names)
         let wanted = zip(names, checkpoints).map { ($0, localDocument: CollectionReplicator.checkpointPrefix + $1) }
@@ -163,7 +179,9 @@ extension ReplicationSession {
             [unowned self] result in
             guard case .openedCollections(let opened) = result else { return storeFailed(result) }
             let missing = zip(names, opened).filter { $1 == nil }.map(\.0)
-            guard configuration.peerIsKith, !missing.isEmpty else { return answer(names, opened, to: message) }
+            guard configuration.peerIsKith, !missing.isEmpty, status.directions.contains(.receive) else {
+                return answer(names, opened, to: message)
+            }
             perform(.createCollections(missing)) { [unowned self] result in
                 // Where they can never be made, the answer says so.
                 if case .failed(let error) = result, error.code.isRetryable { return storeFailed(result) }
@@ -178,7 +196,9 @@ extension ReplicationSession {
 
     private func answer(_ names: [CollectionName], _ opened: [OpenedCollection?], to message: BLIPMessage) {
         // A client is told of nothing else.
-        guard configuration.peerIsKith else { return answer(names, opened, others: [], to: message) }
+        guard configuration.peerIsKith, status.directions.contains(.send) else {
+            return answer(names, opened, others: [], to: message)
+        }
         perform(.listCollections) { [unowned self] result in
             guard case .collectionNames(let present) = result else { return storeFailed(result) }
             answer(names, opened, others: present, to: message)
@@ -196,8 +216,13 @@ extension ReplicationSession {
             addPlace(collection)?.servePeer()
             items.append(collection.map(Self.checkpoint) ?? .null)
         }
-        reply(to: message, BLIPOutgoing(body: JSONValue.array(items).canonicalBytes()))
         let new = others.filter { !isReplicated($0) && named.insert($0).inserted }
+        var properties: BLIPProperties = [:]
+        if configuration.peerIsKith {
+            properties.append(Self.directionProperty, configuration.directions.name)
+            if !new.isEmpty { properties.append(Self.moreProperty, String(new.count)) }
+        }
+        reply(to: message, BLIPOutgoing(properties: properties, body: JSONValue.array(items).canonicalBytes()))
         announced.formUnion(new)
         tell(new)
     }

@@ -7,7 +7,7 @@ extension ReplicationSession {
     }
 
     /// Whether there are collections that are not replicated yet: what is in them is not counted.
-    private var awaitsCollections: Bool { isOpening || !unopened.isEmpty || !announced.isEmpty }
+    private var awaitsCollections: Bool { isOpening || awaitsNames || !unopened.isEmpty || !announced.isEmpty }
 
     /// Lets each collection do what the shared windows allow, another one first each time.
     private func takeTurns() {
@@ -28,14 +28,16 @@ extension ReplicationSession {
             toSend = Self.sum(toSend, replicator.pusher?.pending)
             toReceive = Self.sum(toReceive, replicator.puller?.pending)
         }
-        (status.toSend, status.toReceive) = awaitsCollections ? (nil, nil) : (toSend, toReceive)
+        if awaitsCollections { (toSend, toReceive) = (nil, nil) }
+        status.toSend = status.directions.contains(.send) ? toSend : 0
+        status.toReceive = status.directions.contains(.receive) ? toReceive : 0
         let wasBusy = status.state != .idle
         let isIdle = self.isIdle
         let isConnecting =
             configuration.role == .active
             && (replicators.isEmpty || replicators.contains { $0.checkpointer?.isLoaded == false })
         status.state = isIdle ? .idle : isConnecting ? .connecting : .busy
-        let open = (toSend ?? 0) + (toReceive ?? 0)
+        let open = (status.toSend ?? 0) + (status.toReceive ?? 0)
         if isIdle {
             if wasBusy { status.completed = status.total }
         } else {

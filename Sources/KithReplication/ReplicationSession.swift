@@ -76,6 +76,8 @@ public final class ReplicationSession {
     var named: Set<CollectionName> = []
     /// Those that the passive side named and the active one has not begun to open. Nothing is in sync while there are some.
     var announced: Set<CollectionName> = []
+    /// Whether the passive side is about to name more (`kith-collections`).
+    var awaitsNames = false
     /// Those that the peer said are not there: they are opened when it names them.
     var notAtPeer: Set<CollectionName> = []
     private var refusedDocuments = RefusedDocuments()
@@ -86,6 +88,7 @@ public final class ReplicationSession {
     public init(_ configuration: ReplicationConfiguration) {
         self.configuration = configuration
         self.blip = BLIPConnection()
+        status.directions = configuration.directions
     }
 
     // MARK: Inputs
@@ -98,7 +101,7 @@ public final class ReplicationSession {
         lastSequences[.default] = lastSequence
         if configuration.role == .active {
             // Others would have to know which collections are meant.
-            if configuration.peerIsKith { openAllCollections() } else { beginLegacy() }
+            if configuration.peerIsKith { openFirstCollections() } else { beginLegacy() }
         }
         updateStatus()
     }

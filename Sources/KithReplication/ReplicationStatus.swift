@@ -8,15 +8,17 @@ public struct ReplicationStatus: Sendable, Equatable {
         case connecting
         /// Changes are on their way in a direction.
         case busy
-        /// Each side has everything that the other has.
+        /// Each side has everything of the other that may travel to it.
         case idle
     }
 
     /// What the link is doing.
     public var state: State = .connecting
-    /// Documents changed here that the peer has not acknowledged.
+    /// What may travel: what this node allows, as far as the peer has not said that it does not.
+    public var directions = ReplicationDirections.both
+    /// Documents changed here that the peer has not acknowledged; 0 where nothing is sent to it.
     public var toSend: Int?
-    /// Documents changed at the peer that are not stored here.
+    /// Documents changed at the peer that are not stored here; 0 where nothing is received from it.
     public var toReceive: Int?
     /// For each collection the sequence up to which every change is durable at the peer; without an entry before the link
     /// knows where the peer stands.

@@ -129,7 +129,8 @@ public final class PeerBook: Sendable {
             }
             let peer = Peer(
                 id: id, name: name, trustedAt: old?.trustedAt ?? trustedAt ?? Self.nowText(),
-                addresses: addresses ?? old?.addresses ?? [])
+                addresses: addresses ?? old?.addresses ?? [], sharing: old?.sharing ?? PeerSharing(),
+                databases: old?.databases ?? [:])
             contents.set(peer)
             return peer
         }
@@ -153,6 +154,42 @@ public final class PeerBook: Sendable {
         return try add(id, name: old.name, addresses: addresses)
     }
 
+    /// Says how databases are shared with a peer, durably. Acting on live connections is the caller's part.
+    ///
+    /// - Parameters:
+    ///   - database: the one that it is about; `nil` for all of which nothing else is said.
+    ///   - change: gets what is said now, and changes it.
+    /// - Returns: the peer as it is in the book.
+    /// - Throws: `notFound`; `tooLarge` when more is said than the book takes; `homeNotWritable`, `diskFull`,
+    ///   `inputOutput`. Then nothing has changed.
+    @discardableResult
+    public func setSharing(
+        _ id: NodeID, of database: DatabaseName?, _ change: (inout PeerSharing) -> Void
+    ) throws(KithError) -> Peer {
+        try self.change { contents throws(KithError) in
+            guard let old = contents.byID[id] else { throw Self.noPeer(id) }
+            var (sharing, databases) = (old.sharing, old.databases)
+            if let database {
+                var one = databases[database] ?? PeerSharing()
+                change(&one)
+                databases[database] = one.isEmpty ? nil : one
+                guard databases.count <= TrustLimits.sharedDatabasesPerPeerMax else {
+                    throw KithError(
+                        .tooLarge,
+                        "something is said of \(TrustLimits.sharedDatabasesPerPeerMax) databases of this peer already",
+                        remedy: "Say it of all of them, or take back what is said of those that are gone")
+                }
+            } else {
+                change(&sharing)
+            }
+            let peer = Peer(
+                id: id, name: old.name, trustedAt: old.trustedAt, addresses: old.addresses, sharing: sharing,
+                databases: databases)
+            contents.set(peer)
+            return peer
+        }
+    }
+
     /// Stops trusting a node, durably. Cutting its live connections is the caller's part.
     ///
     /// - Returns: the peer that was removed.
@@ -173,7 +210,14 @@ public final class PeerBook: Sendable {
         try writer.withLock { _ throws(KithError) in
             var copy = contents.withLock { $0 }
             let result = try body(&copy)
-            try PeerBookFile.encode(copy).withUnsafeBufferPointer { bytes throws(KithError) in
+            let encoded = PeerBookFile.encode(copy)
+            // What is written can be read again.
+            guard encoded.count <= TrustLimits.bookFileBytesMax else {
+                throw KithError(
+                    .tooLarge, "the book of peers would have more than \(TrustLimits.bookFileBytesMax) bytes",
+                    remedy: "Unpair nodes that are gone")
+            }
+            try encoded.withUnsafeBufferPointer { bytes throws(KithError) in
                 try PrivateFiles.replace(path, UnsafeRawBufferPointer(bytes))
             }
             contents.withLock { $0 = copy }

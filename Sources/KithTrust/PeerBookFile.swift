@@ -4,20 +4,45 @@ import KithDocuments
 ///
 ///     {"format": 1, "peers": [{"id": "K7QX-…", "name": "laptop", "trustedAt": "2026-…Z", "addresses": ["host:4984"]}]}
 ///
+/// Format 2 can say in addition how databases are shared with a peer, each of the members where it is not the usual:
+///
+///     {…, "access": "read", "replication": "manual", "databases": {"notes": {"access": "none"}}}
+///
+/// It is written only where something of it is said, so that a version that does not know it reads the others.
+///
 /// The file decides who is let in, so reading is strict: anything that is not understood is an error that names it.
 enum PeerBookFile {
-    static let format = 1
+    /// The newest format that is known.
+    static let format = 2
 
     static func encode(_ contents: PeerBook.Contents) -> [UInt8] {
         // In the order of IDs, so that a change of one peer changes one place of the file.
         let peers = contents.byID.values.sorted { $0.id < $1.id }.map { peer -> JSONValue in
-            [
+            var value: JSONValue = [
                 "id": .string(peer.id.description), "name": .string(peer.name), "trustedAt": .string(peer.trustedAt),
                 "addresses": .array(peer.addresses.map { .string($0) }),
             ]
+            encode(peer.sharing, in: &value)
+            guard !peer.databases.isEmpty else { return value }
+            // In the order of names, like everything here.
+            let databases = peer.databases.sorted { $0.key < $1.key }
+            var members = JSONObject()
+            for (name, sharing) in databases {
+                var one: JSONValue = .object([:])
+                encode(sharing, in: &one)
+                members[name.text] = one
+            }
+            value["databases"] = .object(members)
+            return value
         }
-        let value: JSONValue = ["format": JSONValue(format), "peers": .array(peers)]
+        let isShared = contents.byID.values.contains { !$0.sharing.isEmpty || !$0.databases.isEmpty }
+        let value: JSONValue = ["format": JSONValue(isShared ? 2 : 1), "peers": .array(peers)]
         return Array((value.prettyText() + "\n").utf8)
+    }
+
+    private static func encode(_ sharing: PeerSharing, in value: inout JSONValue) {
+        if let access = sharing.access { value["access"] = .string(access.rawValue) }
+        if let replication = sharing.replication { value["replication"] = .string(replication.rawValue) }
     }
 
     static func decode(_ bytes: [UInt8], path: String) throws(KithError) -> PeerBook.Contents {
@@ -34,7 +59,7 @@ enum PeerBookFile {
                 .newerFormat, "\(path) has format \(found), this version knows up to \(format)",
                 remedy: "Update Kith on this machine")
         }
-        guard found == format else { throw damaged(path, "has the unknown format \(found)") }
+        guard found >= 1 else { throw damaged(path, "has the unknown format \(found)") }
         try checkNames(object, ["format", "peers"], path)
         guard let list = object["peers"]?.arrayValue else { throw damaged(path, "has no list of peers") }
         guard list.count <= TrustLimits.peersMax else {
@@ -44,7 +69,7 @@ enum PeerBookFile {
         for (index, entry) in list.enumerated() {
             let peer: Peer
             do throws(KithError) {
-                peer = try decodePeer(entry, path)
+                peer = try decodePeer(entry, path, saysSharing: found >= 2)
             } catch {
                 throw damaged(path, "has a peer that cannot be read (number \(index + 1))", cause: error)
             }
@@ -55,9 +80,13 @@ enum PeerBookFile {
         return contents
     }
 
-    private static func decodePeer(_ value: JSONValue, _ path: String) throws(KithError) -> Peer {
+    private static func decodePeer(
+        _ value: JSONValue, _ path: String, saysSharing: Bool
+    ) throws(KithError) -> Peer {
         guard let object = value.objectValue else { throw damaged(path, "has a peer that is not an object") }
-        try checkNames(object, ["id", "name", "trustedAt", "addresses"], path)
+        let sharing = ["access", "replication"]
+        try checkNames(
+            object, ["id", "name", "trustedAt", "addresses"] + (saysSharing ? sharing + ["databases"] : []), path)
         guard let idText = object["id"]?.stringValue, let name = object["name"]?.stringValue,
             let trustedAt = object["trustedAt"]?.stringValue, trustedAt.utf8.count <= 64
         else { throw damaged(path, "has a peer without id, name or trustedAt") }
@@ -71,7 +100,37 @@ enum PeerBookFile {
         }
         try check(addresses: addresses)
         try NodeName.check(name)
-        return Peer(id: try NodeID(parsing: idText), name: name, trustedAt: trustedAt, addresses: addresses)
+        var databases: [DatabaseName: PeerSharing] = [:]
+        if let value = object["databases"] {
+            guard let members = value.objectValue, members.count <= TrustLimits.sharedDatabasesPerPeerMax else {
+                throw damaged(path, "has databases that are no object, or more than are taken")
+            }
+            for (name, value) in members {
+                guard let one = value.objectValue else { throw damaged(path, "has a database that is no object") }
+                try checkNames(one, sharing, path)
+                databases[try DatabaseName(name)] = try decodeSharing(one, path)
+            }
+        }
+        return Peer(
+            id: try NodeID(parsing: idText), name: name, trustedAt: trustedAt, addresses: addresses,
+            sharing: try decodeSharing(object, path), databases: databases)
+    }
+
+    private static func decodeSharing(_ object: JSONObject, _ path: String) throws(KithError) -> PeerSharing {
+        var sharing = PeerSharing()
+        if let value = object["access"] {
+            guard let access = value.stringValue.flatMap(PeerAccess.init) else {
+                throw damaged(path, "has an access that is none of both, read, write, none")
+            }
+            sharing.access = access
+        }
+        if let value = object["replication"] {
+            guard let replication = value.stringValue.flatMap(PeerReplication.init) else {
+                throw damaged(path, "has a replication that is neither continuous nor manual")
+            }
+            sharing.replication = replication
+        }
+        return sharing
     }
 
     /// Checks the number and the look of addresses; whether they lead anywhere is for the dialler to see.

@@ -7,6 +7,8 @@ public enum TrustLimits {
     public static let nameCharactersMax = 64
     /// How many addresses the book keeps for one peer.
     public static let addressesPerPeerMax = 16
+    /// Of how many databases of one peer the book says how they are shared; as many as a node has.
+    public static let sharedDatabasesPerPeerMax = 1_000
     /// The longest address the book takes: a DNS name with its port.
     public static let addressBytesMax = 300
     /// The largest key or certificate file that is read; a real one has less than 1 kB.

@@ -6,6 +6,8 @@ import KithStore
 final class SessionPair {
     let databases: [Database]
     private let names: (Int, Int)
+    /// What each of the two allows; for the sessions made next.
+    var directions: [ReplicationDirections]
     let executors: [StoreExecutor]
     private(set) var sessions: [ReplicationSession] = []
     private(set) var seconds = 0.0
@@ -19,9 +21,11 @@ final class SessionPair {
 
     /// - Parameter names: who the two are where there are more, so that each pair has its own checkpoint.
     init(
-        limits: ReplicationLimits = ReplicationLimits(), databases: [Database]? = nil, names: (Int, Int) = (0, 1)
+        limits: ReplicationLimits = ReplicationLimits(), databases: [Database]? = nil, names: (Int, Int) = (0, 1),
+        directions: [ReplicationDirections] = [.both, .both]
     ) throws {
         self.names = names
+        self.directions = directions
         self.databases = try databases ?? [Self.database(), Self.database()]
         executors = self.databases.map { StoreExecutor(database: $0) }
         try connect(limits: limits)
@@ -39,12 +43,11 @@ final class SessionPair {
     func connect(limits: ReplicationLimits = ReplicationLimits()) throws {
         frames = [0, 0]
         held = [[], []]
-        sessions = [ReplicationRole.active, .passive].map { role in
+        sessions = zip([ReplicationRole.active, .passive], directions).map { role, directions in
             ReplicationSession(
                 ReplicationConfiguration(
                     role: role, checkpointName: "cp-\(names.0)-\(names.1)", progressName: "progress/other",
-                    peerIsKith: true,
-                    limits: limits))
+                    peerIsKith: true, directions: directions, limits: limits))
         }
         for (session, database) in zip(sessions, databases) {
             session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)

@@ -21,14 +21,14 @@ final class Stranger {
 
     init(
         _ database: Database, role: ReplicationRole = .passive, peerIsKith: Bool = false,
-        limits: ReplicationLimits = ReplicationLimits()
+        directions: ReplicationDirections = .both, limits: ReplicationLimits = ReplicationLimits()
     ) throws {
         self.database = database
         executor = StoreExecutor(database: database)
         session = ReplicationSession(
             ReplicationConfiguration(
                 role: role, checkpointName: "cp", progressName: "progress/stranger", peerIsKith: peerIsKith,
-                limits: limits))
+                directions: directions, limits: limits))
         session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
     }
 

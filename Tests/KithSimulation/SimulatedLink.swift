@@ -9,6 +9,8 @@ final class SimulatedLink {
         /// Which of the node's databases it is about.
         let databaseNumber: Int
         var session: ReplicationSession?
+        /// What the node at this end allows.
+        var directions = ReplicationDirections.both
         /// Makes bytes of frames, where the connection carries bytes.
         var webSocket: WebSocketMachine?
         /// What arrived while the session was congested.
@@ -39,6 +41,11 @@ final class SimulatedLink {
         // The key changes nothing that the other end sees.
         ends[0].webSocket = WebSocketMachine(role: .client, makeMaskKey: { 0x5A5A_A5A5 })
         ends[1].webSocket = WebSocketMachine(role: .server)
+    }
+
+    /// Whether changes may travel to one end from the other.
+    func allows(to end: Int) -> Bool {
+        ends[end].directions.contains(.receive) && ends[1 - end].directions.contains(.send)
     }
 
     /// Nothing arrives at either end after a time.

@@ -18,12 +18,27 @@ extension Simulation {
         if held > session.configuration.limits.blobBytesHeldMax {
             fail("node \(link.ends[end].node) holds \(held) bytes of blobs on link \(link.id)")
         }
-        let isDone = status.state == .idle || status.toSend == 0
+        let isDone = status.directions.contains(.send) && (status.state == .idle || status.toSend == 0)
         var through = status.sentThrough[.default] ?? 0
         if isDone { through = max(through, link.ends[end].toldThrough) }
         try checkThat(link, 1 - end, has: through, saidBy: isDone ? "status \(status.state), to send 0" : "sentThrough")
         if status.state == .idle, status.toSend != 0 || status.toReceive != 0 {
             fail("node \(link.ends[end].node) is idle on link \(link.id) with \(status)")
+        }
+    }
+
+    /// Nothing is read for a peer that may not have it, nor stored that came from one that may not give it.
+    func checkDirection(_ link: SimulatedLink, _ end: Int, _ request: StoreRequest) {
+        let node = link.ends[end].node
+        switch request {
+        case .readRevisions where !link.allows(to: 1 - end):
+            fail("node \(node) reads revisions for link \(link.id), on which it sends nothing")
+        case .insert where !link.allows(to: end):
+            fail("node \(node) stores what came by link \(link.id), on which it receives nothing")
+        case .supersede(let supersessions)
+        where !supersessions.isEmpty && !link.ends[end].directions.contains(.receive):
+            fail("node \(node) takes the word of link \(link.id), on which it receives nothing")
+        default: break
         }
     }
 

@@ -149,12 +149,23 @@ extension Simulation {
                     role: end == 0 ? .active : .passive,
                     checkpointName: "cp-\(node.database.privateID)-\(node.index)-\(peer.index)",
                     progressName: "progress/\(peer.index)", peerIsKith: true,
+                    directions: configuration.sabotage == .ignoresDirections ? .both : pair.directions[end],
                     limits: limits[node.index % limits.count]))
             link.ends[end].session = session
+            link.ends[end].directions = pair.directions[end]
             link.ends[end].toldThrough = try node.lastSequence()
             session.start(lastSequence: link.ends[end].toldThrough, now: now(node.index))
             try pump(link, end)
         }
+    }
+
+    /// People allow something else: the link ends, and the next one has it.
+    func setDirections(_ index: Int) {
+        pairs[index].directions = random.chance(0.3) ? [.both, .both] : drawDirections()
+        note("pair \(index) now allows \(pairs[index].directions.map(\.name))")
+        guard let id = pairs[index].link else { return }
+        links[id].cut(afterSeconds: [seconds, seconds])
+        for end in [1, 0] { loseLink(links[id], end) }
     }
 
     func redial(_ index: Int) {

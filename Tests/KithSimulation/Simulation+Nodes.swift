@@ -77,6 +77,7 @@ extension Simulation {
         let node = nodes[link.ends[end].node]
         // A crash takes what the store had not begun.
         guard node.incarnation == incarnation else { return }
+        checkDirection(link, end, pending.request)
         let result: StoreResult
         if pending.request.isWrite, node.isDiskFull {
             result = .failed(KithError(.diskFull, "no space is left"))

@@ -1,8 +1,14 @@
+import KithReplication
+
 // What will happen and when, drawn from the seed before anything does.
 
 extension Simulation {
     func plan() {
         let busy = configuration.busySeconds
+        for pair in pairs.indices where random.chance(configuration.oneWayShare) {
+            pairs[pair].directions = drawDirections()
+            if random.chance(0.3) { queue.add(.setDirections(pair: pair), at: random.seconds(0...busy)) }
+        }
         for pair in pairs.indices { queue.add(.dial(pair: pair), at: random.seconds(0...0.5)) }
         for _ in 0..<configuration.writeCount {
             queue.add(.act(node: anyNode()), at: random.seconds(0...busy))
@@ -39,6 +45,14 @@ extension Simulation {
         }
         queue.add(.settle, at: busy + 1)
         queue.add(.editPurged, at: busy + 300)
+    }
+
+    /// One way or the other, as either end or both have it.
+    func drawDirections() -> [ReplicationDirections] {
+        let directions: [[ReplicationDirections]] = [
+            [.send, .both], [.both, .receive], [.send, .receive], [.receive, .both], [.both, .send], [.receive, .send],
+        ]
+        return directions[random.int(0..<directions.count)]
     }
 
     private func anyNode() -> Int { random.int(0..<nodes.count) }

@@ -8,9 +8,14 @@ extension Simulation {
     func check() throws {
         report.seconds = seconds
         let digests = try nodes.map { node in try node.database.read { try $0.digest() } }
-        for (node, digest) in zip(nodes, digests).dropFirst() where digest != digests[0] {
-            fail("node \(node.index) differs from node 0: \(try difference(node))")
+        let meshes = twoWayMeshes()
+        for (node, digest) in zip(nodes, digests) where digest != digests[meshes[node.index]] {
+            fail(
+                "node \(node.index) differs from node \(meshes[node.index]): \(try difference(node, nodes[meshes[node.index]]))"
+            )
         }
+        try checkWhatMayTravel()
+        let isOneMesh = Set(meshes).count == 1
         report.conflicts = digests[0].conflicts
         // Behind every lease, also of one that a wrong clock has given.
         for node in nodes { node.clockErrorMilliseconds += 2_000_000_000 }
@@ -29,7 +34,7 @@ extension Simulation {
         let lookupsOfNodes = try nodes.map { node in
             try node.database.read { snapshot in try snapshot.lookup(acknowledged.map { ($0.id, $0.revision) }) }
         }
-        for (node, lookups) in zip(nodes, lookupsOfNodes) where configuration.revisionsLimits.isEmpty {
+        for (node, lookups) in zip(nodes, lookupsOfNodes) where configuration.revisionsLimits.isEmpty && isOneMesh {
             for (name, lookup) in zip(acknowledged, lookups) {
                 if case .missing = lookup {
                     fail(
@@ -73,10 +78,43 @@ extension Simulation {
         if report.frames > bound { fail("\(report.frames) frames, more than \(bound)") }
     }
 
-    /// The first document that is not on a node as it is on node 0.
-    private func difference(_ node: SimulatedNode) throws -> String {
+    /// For each node the first of those with which it is linked both ways, by others if need be.
+    private func twoWayMeshes() -> [Int] {
+        var meshes = Array(nodes.indices)
+        for _ in nodes.indices {
+            for pair in pairs where pair.directions[0].intersection(pair.directions[1].reversed) == .both {
+                let first = min(meshes[pair.active], meshes[pair.passive])
+                (meshes[pair.active], meshes[pair.passive]) = (first, first)
+            }
+        }
+        return meshes
+    }
+
+    /// Over each link, in each direction that is on, all that the one has is known to the other.
+    private func checkWhatMayTravel() throws {
+        for pair in pairs {
+            let flows = pair.directions[0].intersection(pair.directions[1].reversed)
+            for (from, to, isOn) in [
+                (pair.active, pair.passive, flows.contains(.send)),
+                (pair.passive, pair.active, flows.contains(.receive)),
+            ] where isOn {
+                let names = try nodes[from].database.read { snapshot in
+                    try snapshot.changes(since: 0, limit: 100_000).flatMap { change in
+                        change.leaves.map { (change.id, $0.revision) }
+                    }
+                }
+                let lookups = try nodes[to].database.read { try $0.lookup(names) }
+                for (name, lookup) in zip(names, lookups) where !purged.contains(name.0) {
+                    if case .missing = lookup { fail("node \(to) lacks \(name.0) \(name.1) of node \(from)") }
+                }
+            }
+        }
+    }
+
+    /// The first document that is not on a node as it is on another.
+    private func difference(_ node: SimulatedNode, _ first: SimulatedNode) throws -> String {
         for id in Set(acknowledged.map(\.id)).sorted() {
-            let leaves = try [nodes[0], node].map { node in
+            let leaves = try [first, node].map { node in
                 try node.database.read { try $0.document(id)?.leaves.map { "\($0.revision)" } }
             }
             if leaves[0] != leaves[1] {

@@ -14,6 +14,7 @@ public final class Simulation {
         case notice(node: Int)
         case cut(pair: Int, seconds: Double)
         case heal(pair: Int)
+        case setDirections(pair: Int)
         case stall(pair: Int, ends: [Int], seconds: Double)
         case loseLink(link: Int, end: Int)
         case dial(pair: Int)
@@ -45,6 +46,8 @@ public final class Simulation {
         let active: Int
         let passive: Int
         var isCut = false
+        /// What the active and the passive node allow.
+        var directions = [ReplicationDirections.both, .both]
         /// Until then nothing comes through in one direction at least, so that no link can be opened.
         var stalledUntilSeconds = 0.0
         var link: Int?
@@ -161,6 +164,7 @@ public final class Simulation {
             note("pair \(pair) is whole")
             pairs[pair].isCut = false
             redial(pair)
+        case .setDirections(let pair): setDirections(pair)
         case .stall(let pair, let ends, let duration): stall(pair, ends, duration)
         case .loseLink(let link, let end): loseLink(links[link], end)
         case .dial(let pair): try dial(pair)

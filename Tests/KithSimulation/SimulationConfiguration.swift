@@ -10,6 +10,8 @@ public struct SimulationConfiguration: Sendable {
         case hidesSuperseded
         /// One byte of an attachment changes on its way out of a store.
         case changesByteOfBlob
+        /// No session is told in which directions changes may travel.
+        case ignoresDirections
     }
 
     /// Everything follows from it.
@@ -42,6 +44,8 @@ public struct SimulationConfiguration: Sendable {
     public var purgeChance = 0.0
     /// How often somebody has a document expire on one node.
     public var expiryChance = 0.0
+    /// The share of links on which changes may travel in one direction only; people change their mind about them.
+    public var oneWayShare = 0.0
     /// How often others edit the same document at the same time.
     public var tieChance = 0.1
     /// One-way delay of a frame, drawn anew for each; frames of one link stay in order, those of different links do not.
@@ -113,6 +117,11 @@ public struct SimulationConfiguration: Sendable {
         // Many short runs find more than few long ones; but some must be long.
         if random.chance(0.04) { configuration.writeCount *= 4 }
         if random.chance(0.3) { configuration.limits = (0..<3).map { _ in smallLimits(&random) } }
+        if random.chance(0.25) {
+            configuration.oneWayShare = random.seconds(0.2...0.9)
+            // Who has forgotten a document gets it back only where it may still travel to.
+            (configuration.purgeChance, configuration.expiryChance) = (0, 0)
+        }
         return configuration
     }
 

@@ -99,6 +99,18 @@ struct SimulationTests {
         #expect(report.conflicts > 0)
     }
 
+    @Test("on one-way links nothing goes back, and sessions that do not keep to it are found out")
+    func oneWay() async throws {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var configuration = SimulationConfiguration(seed: seed)
+            configuration.topology = .named("triangle")
+            configuration.oneWayShare = 1
+            #expect(try await Simulation(configuration).run().failures == [])
+            configuration.sabotage = .ignoresDirections
+            #expect(try await !Simulation(configuration).run().failures.isEmpty)
+        }
+    }
+
     @Test("without a word on what is superseded, short histories leave false conflicts, and they are found")
     func falseConflictsAreFound() async throws {
         var found = 0

@@ -132,9 +132,75 @@ struct PeerBookTests {
         #expect(error?.message.contains("peers.json") == true)
     }
 
+    @Test("how databases are shared is kept, also when the peer is renamed, and goes with it")
+    func sharing() throws {
+        let (notes, photos) = (try DatabaseName("notes"), try DatabaseName("photos"))
+        let book = try PeerBook(path: path)
+        let peer = try book.add(Self.id(1), name: "a")
+        #expect(peer.access(to: notes) == .both)
+        #expect(peer.replication(of: notes) == .continuous)
+        // A version that knows nothing of it can still read the file.
+        #expect(String(decoding: TemporaryFolder.read(path), as: UTF8.self).contains("\"format\": 1"))
+        try book.setSharing(Self.id(1), of: nil) { $0.access = .read }
+        try book.setSharing(Self.id(1), of: notes) { $0 = PeerSharing(access: .noAccess, replication: .manual) }
+        try book.add(Self.id(1), name: "b", addresses: ["h:1"])
+        #expect(String(decoding: TemporaryFolder.read(path), as: UTF8.self).contains("\"format\": 2"))
+        let again = try PeerBook(path: path)
+        #expect(again.peers == book.peers)
+        let kept = try again.find("b")
+        #expect(kept.access(to: notes) == .noAccess)
+        #expect(kept.replication(of: notes) == .manual)
+        #expect(kept.access(to: photos) == .read)
+        #expect(kept.replication(of: photos) == .continuous)
+        // What is taken back is not said any more.
+        try again.setSharing(Self.id(1), of: notes) { $0 = PeerSharing() }
+        #expect(try again.find("b").databases.isEmpty)
+        #expect(try again.find("b").access(to: notes) == .read)
+        expectError(.notFound) { try again.setSharing(Self.id(2), of: nil) { $0.access = .read } }
+        try again.remove(Self.id(1))
+        #expect(try again.add(Self.id(1), name: "b").access(to: photos) == .both)
+    }
+
+    @Test("the book says something of 1,000 databases of a peer and not of one more")
+    func sharedDatabases() throws {
+        let members = try (0..<TrustLimits.sharedDatabasesPerPeerMax).map {
+            "\"\(try DatabaseName("d\($0)"))\":{\"access\":\"none\"}"
+        }
+        func write(_ members: [String]) {
+            let peer = Self.goodPeer.replacing("}", with: ",\"databases\":{\(members.joined(separator: ","))}}")
+            TemporaryFolder.write(path, "{\"format\":2,\"peers\":[\(peer)]}".utf8)
+        }
+        write(members)
+        let book = try PeerBook(path: path)
+        let more = try DatabaseName("more")
+        expectError(.tooLarge) { try book.setSharing(Self.id(1), of: more) { $0.access = .read } }
+        try book.setSharing(Self.id(1), of: more) { $0.access = nil }
+        write(members + ["\"more\":{\"access\":\"none\"}"])
+        expectError(.damaged) { try PeerBook(path: path) }
+    }
+
+    @Test(
+        "a sharing that is not understood completely is refused",
+        arguments: [
+            ",\"access\":\"all\"}", ",\"access\":null}", ",\"replication\":\"often\"}", ",\"replication\":1}",
+            ",\"databases\":[]}", ",\"databases\":{\"notes\":\"read\"}}", ",\"databases\":{\"_x\":{}}}",
+            ",\"databases\":{\"notes\":{\"acess\":\"none\"}}}", ",\"databases\":{\"notes\":{\"access\":\"Read\"}}}",
+        ])
+    func malformedSharing(_ end: String) {
+        for format in 1...2 {
+            let peer = Self.goodPeer.replacing("}", with: end)
+            TemporaryFolder.write(path, "{\"format\":\(format),\"peers\":[\(peer)]}".utf8)
+            expectError(.damaged) { try PeerBook(path: path) }
+        }
+        TemporaryFolder.write(
+            path,
+            "{\"format\":1,\"peers\":[\(Self.goodPeer.replacing("}", with: ",\"access\":\"read\"}"))]}".utf8)
+        expectError(.damaged) { try PeerBook(path: path) }
+    }
+
     @Test("a book of a newer format is refused as such")
     func newer() {
-        TemporaryFolder.write(path, "{\"format\":2,\"everything\":\"else\"}".utf8)
+        TemporaryFolder.write(path, "{\"format\":3,\"everything\":\"else\"}".utf8)
         expectError(.newerFormat) { try PeerBook(path: path) }
     }
 

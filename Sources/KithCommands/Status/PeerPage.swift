@@ -8,7 +8,7 @@ struct PeerPage {
     var lines: [String] {
         let mark =
             switch peer.state {
-            case .inSync, .syncing: StatusMarks.good(style)
+            case .inSync, .syncing, .onDemand, .notShared: StatusMarks.good(style)
             case .blocked: StatusMarks.bad(style)
             default: StatusMarks.attention(style)
             }
@@ -33,11 +33,15 @@ struct PeerPage {
         for database in peer.databases {
             table.add([
                 TextTable.Cell(DisplayText.safe(database.name)), StatusScreen.state(database.state),
-                TextTable.Cell(Self.amount(database.toSend)), TextTable.Cell(Self.amount(database.toReceive)),
+                TextTable.Cell(database.sends ? Self.amount(database.toSend) : "off"),
+                TextTable.Cell(database.receives ? Self.amount(database.toReceive) : "off"),
                 TextTable.Cell(database.lastInSyncAt.map(moment.tell) ?? "never"),
             ])
         }
         lines += [""] + table.lines
+        for note in SharingNotes.of(peer) {
+            lines += DisplayText.wrapped(note, width: style.columns - 4).map { "    " + $0 }
+        }
         for database in peer.databases {
             guard let error = database.lastError else { continue }
             let when = database.lastErrorAt.map { " (\(moment.tell($0)))" } ?? ""

@@ -46,6 +46,8 @@ struct StatusEvents {
                     peer.toSend.map { $0 > 0 ? "\(Quantity.of($0, "document")) to send" : "" } ?? "")
             case .blocked: add(peer.name, "blocked", peer.problem ?? "")
             case .connecting: add(peer.name, "connecting", peer.address ?? "")
+            case .onDemand: add(peer.name, "on demand", "")
+            case .notShared: add(peer.name, "not shared", "")
             case .unknown: break
             }
             if peer.state != .syncing {

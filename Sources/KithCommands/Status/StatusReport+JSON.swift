@@ -63,6 +63,7 @@ extension StatusReport {
             databases: value.items("databases").map {
                 SharedDatabase(
                     name: $0.text("name"), state: PeerState(rawValue: $0.text("state")) ?? .unknown,
+                    access: $0["access"]?.stringValue ?? "both", sends: $0.flows("send"), receives: $0.flows("receive"),
                     toSend: $0.number("toSend"), toReceive: $0.number("toReceive"),
                     completed: $0.number("completed") ?? 0, total: $0.number("total") ?? 0,
                     refused: $0.number("refused") ?? 0,
@@ -87,6 +88,12 @@ extension JSONValue {
     fileprivate func number(_ name: String) -> Int? { self[name]?.int64Value.flatMap { Int(exactly: $0) } }
 
     fileprivate func instant(_ name: String) -> Instant? { self[name]?.stringValue.flatMap(Instant.init(parsing:)) }
+
+    /// Whether a direction is on; where nothing is said of it, both are.
+    fileprivate func flows(_ direction: String) -> Bool {
+        guard let text = self["direction"]?.stringValue else { return true }
+        return DisplayText.same(text, "both") || DisplayText.same(text, direction)
+    }
 
     fileprivate func items(_ name: String) -> [JSONValue] { self[name]?.arrayValue ?? [] }
 }

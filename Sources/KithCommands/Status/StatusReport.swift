@@ -23,7 +23,7 @@ struct StatusReport: Equatable, Sendable {
 
     /// What a peer, or one database with it, is doing.
     enum PeerState: String, Sendable {
-        case inSync, syncing, connecting, offline, blocked
+        case inSync, syncing, connecting, offline, blocked, onDemand, notShared
         /// A state of a newer node.
         case unknown
     }
@@ -43,6 +43,12 @@ struct StatusReport: Equatable, Sendable {
     struct SharedDatabase: Equatable, Sendable {
         var name = ""
         var state = PeerState.unknown
+        /// What this node lets the peer do: `both`, `read` or `write`.
+        var access = "both"
+        /// Whether changes may go to the peer, as far as is known.
+        var sends = true
+        /// Whether changes may come from the peer, as far as is known.
+        var receives = true
         var toSend: Int?
         var toReceive: Int?
         var completed = 0

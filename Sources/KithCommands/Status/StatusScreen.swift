@@ -76,6 +76,8 @@ struct StatusScreen {
             text = "in sync with \(Self.part(inSync, of: count))"
         } else if connecting > 0 {
             text = "connecting to \(Self.part(connecting, of: count))"
+        } else if report.peers.allSatisfy({ $0.state == .onDemand || $0.state == .notShared }) {
+            text = "replicating on demand only"
         } else {
             text = count == 1 ? "its peer is not connected" : "none of its \(count) peers is connected"
         }
@@ -159,6 +161,8 @@ struct StatusScreen {
         case .connecting: TextTable.Cell("connecting")
         case .offline: TextTable.Cell("offline", .dim)
         case .blocked: TextTable.Cell("blocked", .red)
+        case .onDemand: TextTable.Cell("on demand")
+        case .notShared: TextTable.Cell("not shared", .dim)
         case .unknown: TextTable.Cell("unknown")
         }
     }
@@ -204,6 +208,9 @@ struct StatusScreen {
             default: break
             }
             if peer.state != .inSync { lines += reasons(peer) }
+            for note in SharingNotes.of(peer) {
+                lines += DisplayText.wrapped(note, width: style.columns - 2).map { "  " + $0 }
+            }
         }
         return lines
     }
