@@ -30,6 +30,8 @@ enum CommandLimits {
 
     /// The largest document that `put` and `import` read; the node has its own limit, which is lower.
     static let documentBytesMax = 64 << 20
+    /// How often `sync` tells where nobody watches how far it is.
+    static let syncLineMilliseconds = 5_000
     /// `import` sends a batch when it holds so many bytes …
     static let importBatchBytes = 1 << 20
     /// … or so many documents: one commit of the store each.

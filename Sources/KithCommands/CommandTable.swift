@@ -9,7 +9,7 @@ enum CommandTable {
         DatabaseCopyCommand.self,
         PutCommand.self, GetCommand.self, DeleteCommand.self, ListCommand.self, ImportCommand.self, ExportCommand.self,
         ChangesCommand.self, ConflictsCommand.self, ConflictsShowCommand.self, ConflictsResolveCommand.self,
-        ExplainCommand.self,
+        ExplainCommand.self, SyncCommand.self,
         WaitCommand.self, VersionCommand.self,
         HelpCommand.self,
     ]

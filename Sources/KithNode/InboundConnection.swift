@@ -101,7 +101,12 @@ final class InboundConnection {
             return refuse(KithError(.badRequest, "no upgrade to replication: \(error.reason)"))
         }
         let peerIsKith = head.headers[KithHeader.name] != nil
-        if let refusal = links.refusal(peer: peer, database: name, peerIsKith: peerIsKith) { return refuse(refusal) }
+        let isOneShot = peerIsKith && head.headers[KithHeader.oneShotName] != nil
+        if let refusal = links.refusal(
+            peer: peer, database: name, peerIsKith: peerIsKith, isOneShot: isOneShot)
+        {
+            return refuse(refusal)
+        }
         let remainder = parser.takeRemainder()
         var response = WebSocketHandshake.response(to: offer, subprotocol: token)
         response.headers.add(KithHeader.name, KithHeader.value)
@@ -115,7 +120,7 @@ final class InboundConnection {
                 role: .passive, connection: connection, address: info.remoteName,
                 tlsVersion: info.tlsVersion ?? "TLS", remainder: remainder,
                 peerIsKith: peerIsKith, ownID: links.ownID, key: key, database: database,
-                directions: links.access(key).directions))
+                directions: links.access(key).directions, isOneShot: isOneShot))
     }
 
     private static func noDatabase(_ name: DatabaseName) -> KithError {

@@ -2,4 +2,6 @@
 enum KithHeader {
     static let name = "X-Kith-Node"
     static let value = "1"
+    /// With it the link is one of its own beside the one that the pair keeps, for a replication that ends by itself.
+    static let oneShotName = "X-Kith-Once"
 }

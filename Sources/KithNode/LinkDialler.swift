@@ -26,6 +26,7 @@ final class LinkDialler {
 
     private let peer: NodeID
     private let database: DatabaseName
+    private let isOneShot: Bool
     private var addresses: ArraySlice<SocketAddress>
     private let client: TLSContext
     private var onOutcome: ((Outcome) -> Void)?
@@ -42,11 +43,12 @@ final class LinkDialler {
     private var failures: [KithError] = []
 
     init(
-        peer: NodeID, database: DatabaseName, addresses: [SocketAddress], client: TLSContext,
+        peer: NodeID, database: DatabaseName, isOneShot: Bool = false, addresses: [SocketAddress], client: TLSContext,
         onOutcome: @escaping (Outcome) -> Void
     ) {
         self.peer = peer
         self.database = database
+        self.isOneShot = isOneShot
         self.addresses = addresses[...]
         self.client = client
         self.onOutcome = onOutcome
@@ -126,7 +128,9 @@ final class LinkDialler {
         connection?.onReceive = { [weak self] bytes in self?.receive(bytes, address, info, key) }
         let head = WebSocketHandshake.request(
             host: address.description, target: target, key: key, subprotocols: [BLIPSubprotocol.token],
-            extraHeaders: [KithHeader.name: KithHeader.value])
+            extraHeaders: isOneShot
+                ? [KithHeader.name: KithHeader.value, KithHeader.oneShotName: KithHeader.value]
+                : [KithHeader.name: KithHeader.value])
         var bytes: [UInt8] = []
         head.append(to: &bytes)
         connection?.write(bytes)
@@ -169,6 +173,8 @@ final class LinkDialler {
             report(
                 .failed(
                     KithError(.forbidden, "the peer replicates \"\(database)\" on demand only"), isQuiet: true))
+        case 503:
+            report(.failed(KithError(.busy, "the peer has too many links of this kind already"), isQuiet: true))
         case 409:
             report(.failed(KithError(.conflict, "the peer says that there is a link already"), isQuiet: true))
         default:

@@ -15,11 +15,13 @@ final class LinkManager {
     let book: PeerBook
     let registry: DatabaseRegistry
     let log: NodeLog
-    private let client: TLSContext
+    let client: TLSContext
     private(set) var addresses: AddressBook
     private var slots: [LinkKey: LinkSlot] = [:]
     private var linkedCount = 0
-    private var isStopped = false
+    private(set) var isStopped = false
+    /// Replications that end by themselves and were begun here.
+    var oneShots: [OneShotReplication] = []
     /// Called when anything that status shows has changed.
     var onChange: (() -> Void)?
 
@@ -78,7 +80,7 @@ final class LinkManager {
         for slot in slots.values where matches(slot.key) {
             slots[slot.key] = nil
             slot.stop()
-            for link in slot.links { end(link) }
+            for link in slot.links + slot.oneShots { end(link) }
             set(nil, slot)
         }
         onChange?()
@@ -87,14 +89,15 @@ final class LinkManager {
     /// Ends everything.
     func stop() {
         isStopped = true
+        for replication in oneShots { replication.cancel() }
         for slot in slots.values {
             slot.stop()
-            for link in slot.links { link.end(closeCode: 4001, "the node is stopping") }
+            for link in slot.links + slot.oneShots { link.end(closeCode: 4001, "the node is stopping") }
         }
     }
 
     /// Whether links are still being closed.
-    var hasLinks: Bool { slots.values.contains { $0.isLinked } }
+    var hasLinks: Bool { slots.values.contains { $0.isLinked || !$0.oneShots.isEmpty } }
 
     /// A node has answered at an address, with its key.
     func answered(_ id: NodeID, at address: SocketAddress) { addresses.note(id, at: address) }
@@ -115,7 +118,7 @@ final class LinkManager {
     /// The database has changed: its links look, and what waits for absent peers is counted anew.
     func databaseChanged(_ database: OpenDatabase, _ lastSequences: [CollectionName: UInt64]) {
         for slot in slots.values where slot.key.database == database.name {
-            for link in slot.links { link.databaseChanged(lastSequences) }
+            for link in slot.links + slot.oneShots { link.databaseChanged(lastSequences) }
             if !slot.isLinked { count(slot) }
             lookAtRefusals(slot)
         }
@@ -212,9 +215,13 @@ final class LinkManager {
     // MARK: Being dialled
 
     /// Whether a peer may open a link now; `nil` means yes, else the reason.
-    func refusal(peer: NodeID, database: DatabaseName, peerIsKith: Bool) -> KithError? {
+    func refusal(peer: NodeID, database: DatabaseName, peerIsKith: Bool, isOneShot: Bool) -> KithError? {
         guard !isStopped, let slot = slots[LinkKey(peer: peer, database: database)] else {
             return KithError(.databaseNotFound, "there is no database \"\(database)\" here")
+        }
+        if isOneShot {
+            guard slot.oneShots.count >= NodeLimits.oneShotLinksMax else { return nil }
+            return KithError(.busy, "\(NodeLimits.oneShotLinksMax) replications that end by themselves are under way")
         }
         guard peerIsKith else {
             guard slot.clients.count >= NodeLimits.clientLinksMax else { return nil }
@@ -235,6 +242,7 @@ final class LinkManager {
     /// Takes a link that a peer has opened; `refusal` was asked before.
     func accept(_ link: PeerLink) {
         guard !isStopped, let slot = slots[link.key] else { return link.end(closeCode: 4001, "not shared") }
+        if link.isOneShot { return takeOneShot(link, slot) }
         if link.peerIsKith { perform(slot.keeper.accepted(atSeconds: Self.monotonicSeconds), slot) }
         take(link, slot)
     }
@@ -285,10 +293,12 @@ final class LinkManager {
                 log("\(name(slot.key.peer))  \(slot.key.database)  in sync")
             }
         }
+        followedChanged(link)
         onChange?()
     }
 
     private func ended(_ slot: LinkSlot, _ link: PeerLink, _ error: KithError) {
+        followedEnded(link, error)
         guard slot.links.contains(where: { $0 === link }) else { return }
         if link.status.state == .idle { slot.lastInSyncSeconds = link.lastHeardWallSeconds }
         if slot.link === link { set(nil, slot) } else { slot.clients.removeAll { $0 === link } }
@@ -311,7 +321,7 @@ final class LinkManager {
     // MARK: Status
 
     /// Reads how much the absent peer is known to have, and counts what waits for it.
-    private func count(_ slot: LinkSlot) {
+    func count(_ slot: LinkSlot) {
         guard !slot.isCounting, let database = registry.find(slot.key.database) else { return }
         slot.isCounting = true
         let name = PeerLink.progressName(slot.key.peer)

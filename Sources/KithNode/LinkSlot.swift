@@ -15,7 +15,9 @@ final class LinkSlot {
     var link: PeerLink?
     /// Links of a client that is no Kith node; they do not take each other's place.
     var clients: [PeerLink] = []
-    /// All live links.
+    /// Links of replications that end by themselves, on either side. They say nothing of how the pair stands.
+    var oneShots: [PeerLink] = []
+    /// All live links of the pair itself.
     var links: [PeerLink] { link.map { [$0] + clients } ?? clients }
     var isLinked: Bool { link != nil || !clients.isEmpty }
     /// Whether a link is wanted and not there.

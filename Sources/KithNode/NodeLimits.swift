@@ -18,6 +18,8 @@ public enum NodeLimits {
     public static let nearbyMax = 256
     /// Links that one client which is no Kith node may have to one database: an app has one for each of its replicators.
     public static let clientLinksMax = 16
+    /// Replications that end by themselves (`kith sync`), for one peer and database and each end: one more is refused.
+    public static let oneShotLinksMax = 8
     /// Size of a request body on the administration socket.
     public static let requestBodyBytesMax = 128 << 20
     /// Rows of one page when a list is streamed.

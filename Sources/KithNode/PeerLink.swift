@@ -19,6 +19,8 @@ final class PeerLink {
     let tlsVersion: String
     /// Whether the peer is a Kith node.
     let peerIsKith: Bool
+    /// Whether the link is one of its own beside the one that the pair keeps.
+    let isOneShot: Bool
     /// Called when the status may have changed.
     var onChange: (() -> Void)?
     /// Called with what one side refused, and with what was taken that had been refused before.
@@ -48,13 +50,15 @@ final class PeerLink {
     /// - Parameter remainder: bytes that came behind the upgrade.
     init(
         role: ReplicationRole, connection: Connection, address: String, tlsVersion: String, remainder: [UInt8],
-        peerIsKith: Bool, ownID: NodeID, key: LinkKey, database: OpenDatabase, directions: ReplicationDirections
+        peerIsKith: Bool, ownID: NodeID, key: LinkKey, database: OpenDatabase, directions: ReplicationDirections,
+        isOneShot: Bool = false, documentIDs: Set<DocumentID>? = nil
     ) {
         self.role = role
         self.connection = connection
         self.address = address
         self.tlsVersion = tlsVersion
         self.peerIsKith = peerIsKith
+        self.isOneShot = isOneShot
         self.remainder = remainder
         self.key = key
         self.database = database
@@ -62,8 +66,10 @@ final class PeerLink {
         session = ReplicationSession(
             ReplicationConfiguration(
                 role: role,
-                checkpointName: Self.checkpointName(of: database.database, at: key.peer, by: ownID),
-                progressName: Self.progressName(key.peer), peerIsKith: peerIsKith, directions: directions))
+                checkpointName: Self.checkpointName(
+                    of: database.database, at: key.peer, by: ownID, documentIDs: documentIDs, directions),
+                progressName: Self.progressName(key.peer), peerIsKith: peerIsKith, directions: directions,
+                isContinuous: !isOneShot || role == .passive, documentIDs: documentIDs))
     }
 
     /// How the replication stands.
@@ -78,8 +84,18 @@ final class PeerLink {
 
     /// The checkpoint of a node at a peer. It has both in it besides the copy of the database: a file that was copied to
     /// another node by hand is the same copy there, and one must not take the word of the other for what the peer has.
-    static func checkpointName(of database: Database, at peer: NodeID, by ownID: NodeID) -> String {
-        "cp-\(database.privateID)-\(ownID.compactShort)-\(peer.compactShort)"
+    ///
+    /// Certain documents have one of their own, with a digest of what they are and of the directions: what was passed over for
+    /// one choice must not be for another.
+    static func checkpointName(
+        of database: Database, at peer: NodeID, by ownID: NodeID, documentIDs: Set<DocumentID>? = nil,
+        _ directions: ReplicationDirections = .both
+    ) -> String {
+        let name = "cp-\(database.privateID)-\(ownID.compactShort)-\(peer.compactShort)"
+        guard let documentIDs else { return name }
+        // No ID has a NUL in it.
+        let text = directions.name + "\0" + documentIDs.sorted().map(\.text).joined(separator: "\0")
+        return name + "-" + ContentDigest.hex(Array(text.utf8))
     }
 
     /// The local document in which a database remembers how much a peer has.

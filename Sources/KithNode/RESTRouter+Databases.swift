@@ -35,6 +35,14 @@ extension RESTRouter {
                         ("conflicts", JSONValue(Int64(digest.conflicts))),
                         ("update_seq", JSONValue(Int64(clamping: sequence))),
                     ])))
+        case "_sync" where request.path.count == 2:
+            try allow(request, "POST")
+            guard name.collection == .default else {
+                throw KithError(
+                    .badRequest, "_sync is about a database and not about one of its collections",
+                    remedy: "Use /\(name.database)/_sync")
+            }
+            try await sync(exchange, name.database)
         case "_explain" where request.path.count == 2:
             try allow(request, "GET", "HEAD")
             try await explain(exchange, name)

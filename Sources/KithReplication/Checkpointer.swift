@@ -139,6 +139,15 @@ final class Checkpointer {
         if dirtySinceSeconds == nil, position != saved { dirtySinceSeconds = replicator.now.monotonicSeconds }
     }
 
+    /// Saves what is not saved, without waiting for more.
+    func saveNow() {
+        guard isLoaded, !isSaving, position != saved else { return }
+        save(position)
+    }
+
+    /// Whether both copies say how far it is.
+    var isSaved: Bool { isLoaded && !isSaving && position == saved }
+
     func saveIfDue(isIdle: Bool) {
         isSessionIdle = isIdle
         guard let deadline = deadlineSeconds, replicator.now.monotonicSeconds >= deadline else { return }
@@ -171,10 +180,11 @@ final class Checkpointer {
             revision = reply.properties["rev"] ?? ""
             // The copy here is written last: it never claims more than the peer's.
             replicator.perform(
-                .writeLocal([
-                    LocalDocument(name: ownName, body: position.body),
-                    Self.progress(sentThrough: position.local, replicator: replicator),
-                ])
+                .writeLocal(
+                    [LocalDocument(name: ownName, body: position.body)]
+                        // Certain documents say nothing of how far the others are.
+                        + (replicator.configuration.documentIDs == nil
+                            ? [Self.progress(sentThrough: position.local, replicator: replicator)] : []))
             ) { [unowned self] result in
                 guard case .written = result else { return session.storeFailed(result) }
                 saved = position

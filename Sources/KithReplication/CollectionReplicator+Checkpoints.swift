@@ -47,7 +47,10 @@ extension CollectionReplicator {
         }
         // What the peer says it has of ours is what we still owe it while it is away.
         let sent = value["remote"]?.int64Value.map { UInt64(clamping: $0) }
-        let progress = sent.map { Checkpointer.progress(sentThrough: $0, replicator: self) }
+        // Unless it is about certain documents only.
+        let progress = (pusher?.isFiltered == true ? nil : sent).map {
+            Checkpointer.progress(sentThrough: $0, replicator: self)
+        }
         perform(
             .writeCheckpoint(
                 name: name, expectedRevision: expected, body: message.body, progress: progress,

@@ -62,20 +62,22 @@ final class CollectionReplicator {
         }
         if directions.contains(.send) {
             pusher = Pusher(
-                replicator: self,
-                Subscription(since: checkpoint.local, batchMax: configuration.limits.changesPerListMax),
-                lastSequence: lastSequence)
+                replicator: self, Subscription(since: checkpoint.local, configuration), lastSequence: lastSequence)
         }
         goOn()
     }
 
     private func subscribe(since: [UInt8]?) {
         var properties: BLIPProperties = [
-            "Profile": "subChanges", "continuous": "true", "batch": String(configuration.limits.changesPerListMax),
+            "Profile": "subChanges", "batch": String(configuration.limits.changesPerListMax),
             "versioning": "rev-trees",
         ]
+        if configuration.isContinuous { properties.append("continuous", "true") }
         if let since { properties.append("since", String(decoding: since, as: UTF8.self)) }
-        send(BLIPOutgoing(properties: properties)) { [unowned self] reply in
+        let body = configuration.documentIDs.map { ids in
+            JSONValue.object(["docIDs": .array(ids.sorted().map { .string($0.text) })]).canonicalBytes()
+        }
+        send(BLIPOutgoing(properties: properties, body: body ?? [])) { [unowned self] reply in
             if let error = reply.error {
                 guard !ReplicationSession.isDirectionRefused(error) else { return session.peerRefused(.receive) }
                 session.end(

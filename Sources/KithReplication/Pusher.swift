@@ -49,6 +49,9 @@ final class Pusher {
     /// Everything up to this sequence is durable at the peer.
     var sentThrough: UInt64 { tracker.count == 0 ? cursor : tracker.completed ?? 0 }
 
+    /// Whether only certain documents are sent: then nothing follows for the others from what is done.
+    var isFiltered: Bool { subscription.documentIDs != nil }
+
     /// Documents that the peer has not acknowledged; `nil` before the first count, and when there are new changes that no
     /// count has seen.
     var pending: Int? {
@@ -201,8 +204,8 @@ final class Pusher {
 
     /// All leaves to a Kith node, the winner to others, where the peer wants to hear of the document.
     private func leaves(toAnnounceOf change: Change) -> [Leaf] {
-        if replicator.configuration.peerIsKith { return change.leaves }
         if let documentIDs = subscription.documentIDs, !documentIDs.contains(change.id) { return [] }
+        if replicator.configuration.peerIsKith { return change.leaves }
         return change.winner.isDeleted && change.sequence <= subscription.skipsDeletionsThrough ? [] : [change.winner]
     }
 

@@ -1,3 +1,5 @@
+import KithDocuments
+
 /// What a link replicates, and under which names its progress is kept.
 public struct ReplicationConfiguration: Sendable {
     /// Which side opened the link.
@@ -11,13 +13,18 @@ public struct ReplicationConfiguration: Sendable {
     public var peerIsKith: Bool
     /// What this node allows on the link: whether it gives its changes to the peer, and whether it takes the peer's.
     public var directions: ReplicationDirections
+    /// Whether changes made later travel as well. An active session that is not continuous ends by itself, with close code 1000, when
+    /// everything that was there at its beginning has travelled.
+    public var isContinuous = true
+    /// The only documents that an active session asks for and sends; `nil`: all.
+    public var documentIDs: Set<DocumentID>?
     /// The windows and limits.
     public var limits: ReplicationLimits
 
     /// Makes a configuration.
     public init(
         role: ReplicationRole, checkpointName: String, progressName: String, peerIsKith: Bool,
-        directions: ReplicationDirections = .both,
+        directions: ReplicationDirections = .both, isContinuous: Bool = true, documentIDs: Set<DocumentID>? = nil,
         limits: ReplicationLimits = ReplicationLimits()
     ) {
         self.role = role
@@ -25,6 +32,8 @@ public struct ReplicationConfiguration: Sendable {
         self.progressName = progressName
         self.peerIsKith = peerIsKith
         self.directions = directions
+        self.isContinuous = isContinuous
+        self.documentIDs = documentIDs
         self.limits = limits
     }
 }

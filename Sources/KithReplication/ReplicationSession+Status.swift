@@ -24,7 +24,9 @@ extension ReplicationSession {
         }
         var (toSend, toReceive): (Int?, Int?) = replicators.isEmpty ? (nil, nil) : (0, 0)
         for replicator in replicators {
-            if let sent = replicator.pusher?.sentThrough { status.sentThrough[replicator.collection] = sent }
+            if let pusher = replicator.pusher, !pusher.isFiltered {
+                status.sentThrough[replicator.collection] = pusher.sentThrough
+            }
             toSend = Self.sum(toSend, replicator.pusher?.pending)
             toReceive = Self.sum(toReceive, replicator.puller?.pending)
         }
@@ -46,6 +48,15 @@ extension ReplicationSession {
             status.completed = status.total - open
         }
         for replicator in replicators { replicator.checkpointer?.note(isIdle: isIdle) }
+        if !configuration.isContinuous, configuration.role == .active, isIdle { finish() }
+    }
+
+    /// Everything that was there at the beginning has travelled: says so to the peer's checkpoint, and then goodbye.
+    private func finish() {
+        status.isComplete = true
+        for replicator in replicators { replicator.checkpointer?.saveNow() }
+        guard replicators.allSatisfy({ $0.checkpointer?.isSaved != false }) else { return }
+        end(closeCode: 1000, "everything that was asked for has travelled", code: .closed)
     }
 
     /// The sum of what is known, and unknown as soon as a part is.

@@ -14,6 +14,8 @@ public struct ReplicationStatus: Sendable, Equatable {
 
     /// What the link is doing.
     public var state: State = .connecting
+    /// Whether a session that is not continuous has done all that was asked of it.
+    public var isComplete = false
     /// What may travel: what this node allows, as far as the peer has not said that it does not.
     public var directions = ReplicationDirections.both
     /// Documents changed here that the peer has not acknowledged; 0 where nothing is sent to it.
@@ -21,7 +23,7 @@ public struct ReplicationStatus: Sendable, Equatable {
     /// Documents changed at the peer that are not stored here; 0 where nothing is received from it.
     public var toReceive: Int?
     /// For each collection the sequence up to which every change is durable at the peer; without an entry before the link
-    /// knows where the peer stands.
+    /// knows where the peer stands, and where only certain documents are sent.
     public var sentThrough: [CollectionName: UInt64] = [:]
     /// Revisions that the peer acknowledged on this link.
     public var revisionsSent = 0

@@ -17,9 +17,11 @@ struct Subscription {
     var replacesGone = false
 
     /// What an active session pushes.
-    init(since: UInt64, batchMax: Int) {
+    init(since: UInt64, _ configuration: ReplicationConfiguration) {
         self.since = since
-        self.batchMax = batchMax
+        batchMax = configuration.limits.changesPerListMax
+        isContinuous = configuration.isContinuous
+        documentIDs = configuration.documentIDs
     }
 
     /// Reads a `subChanges` message.

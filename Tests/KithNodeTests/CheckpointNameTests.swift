@@ -1,4 +1,5 @@
 import KithDocuments
+import KithReplication
 import KithStore
 import KithTransport
 import KithTrust
@@ -17,6 +18,27 @@ struct CheckpointNameTests {
         let names = copies.map { PeerLink.checkpointName(of: database, at: $0.peer, by: $0.own) }
         #expect(Set(names).count == names.count)
         for name in names { #expect(name.contains(database.privateID)) }
+        database.close()
+    }
+
+    @Test("certain documents have a checkpoint of their own, another for each choice and direction")
+    @LoopActor func namesDocuments() throws {
+        let database = try Database(path: ":memory:", name: DatabaseName("notes"), create: true)
+        func name(_ ids: [String]?, _ directions: ReplicationDirections) throws -> String {
+            PeerLink.checkpointName(
+                of: database, at: id(2), by: id(1), documentIDs: try ids.map { Set(try $0.map { try DocumentID($0) }) },
+                directions)
+        }
+        let names = [
+            try name(nil, .both), try name(["a"], .both), try name(["a"], .send), try name(["b"], .both),
+            try name(["a", "b"], .both), try name(["ab"], .both), try name([], .both),
+        ]
+        #expect(Set(names).count == names.count)
+        #expect(try name(["b", "a"], .both) == name(["a", "b"], .both))
+        // All documents have one, whatever the direction: what is off stays where it was.
+        #expect(try name(nil, .send) == name(nil, .both))
+        let limit = ReplicationLimits().checkpointNameBytesMax
+        #expect(names.allSatisfy { $0.utf8.count <= limit })
         database.close()
     }
 }

@@ -13,6 +13,10 @@ final class SessionPair {
     private(set) var seconds = 0.0
     /// The most bytes of blobs that one session held at any moment.
     private(set) var blobBytesHeldMost = 0
+    /// What the active one asks for; for the sessions made next.
+    var isContinuous = true
+    var documentIDs: Set<DocumentID>?
+    var checkpointSuffix = ""
     /// Called after each thing that moved.
     var onMove: (() -> Void)?
     private var held: [[ReplicationSession.PendingRequest]] = [[], []]
@@ -46,8 +50,10 @@ final class SessionPair {
         sessions = zip([ReplicationRole.active, .passive], directions).map { role, directions in
             ReplicationSession(
                 ReplicationConfiguration(
-                    role: role, checkpointName: "cp-\(names.0)-\(names.1)", progressName: "progress/other",
-                    peerIsKith: true, directions: directions, limits: limits))
+                    role: role, checkpointName: "cp-\(names.0)-\(names.1)\(checkpointSuffix)",
+                    progressName: "progress/other",
+                    peerIsKith: true, directions: directions, isContinuous: role == .passive || isContinuous,
+                    documentIDs: role == .active ? documentIDs : nil, limits: limits))
         }
         for (session, database) in zip(sessions, databases) {
             session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
