@@ -17,6 +17,7 @@
 @_exported import struct KithNode.NodeOptions
 @_exported import struct KithNode.NodeStatus
 @_exported import struct KithNode.OneShotRequest
+@_exported import struct KithReplication.PushFilter
 @_exported import struct KithReplication.ReplicationDirections
 @_exported import struct KithReplication.ReplicationStatus
 @_exported import struct KithStore.Blob

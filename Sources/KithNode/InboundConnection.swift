@@ -120,7 +120,7 @@ final class InboundConnection {
                 role: .passive, connection: connection, address: info.remoteName,
                 tlsVersion: info.tlsVersion ?? "TLS", remainder: remainder,
                 peerIsKith: peerIsKith, ownID: links.ownID, key: key, database: database,
-                directions: links.access(key).directions, isOneShot: isOneShot))
+                directions: links.access(key).directions, isOneShot: isOneShot, filter: links.filter(key)))
     }
 
     private static func noDatabase(_ name: DatabaseName) -> KithError {

@@ -105,7 +105,7 @@ extension LinkManager {
                 role: .active, connection: opened.connection, address: opened.address.description,
                 tlsVersion: opened.tlsVersion, remainder: opened.remainder, peerIsKith: opened.peerIsKith, ownID: ownID,
                 key: key, database: database, directions: directions, isOneShot: true,
-                documentIDs: replication.request.documentIDs)
+                documentIDs: replication.request.documentIDs, filter: filter(key))
             replication.link = link
             takeOneShot(link, slot, replication)
         }

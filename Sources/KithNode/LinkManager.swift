@@ -20,6 +20,8 @@ final class LinkManager {
     private var slots: [LinkKey: LinkSlot] = [:]
     private var linkedCount = 0
     private(set) var isStopped = false
+    /// What an app lets go to peers.
+    var filters: [DatabaseName: Filters] = [:]
     /// Replications that end by themselves and were begun here.
     var oneShots: [OneShotReplication] = []
     /// Called when anything that status shows has changed.
@@ -194,7 +196,8 @@ final class LinkManager {
             let link = PeerLink(
                 role: .active, connection: opened.connection, address: opened.address.description,
                 tlsVersion: opened.tlsVersion, remainder: opened.remainder, peerIsKith: opened.peerIsKith,
-                ownID: ownID, key: slot.key, database: database, directions: access(slot.key).directions)
+                ownID: ownID, key: slot.key, database: database, directions: access(slot.key).directions,
+                filter: filter(slot.key))
             take(link, slot)
         case .failed(let error, let isQuiet):
             // A refusal because a link is there or on its way is no error of the peer's.

@@ -46,11 +46,13 @@ extension Node {
             }
             let (sent, received) = (refusal(isOutgoing: true), refusal(isOutgoing: false))
             let (isConnected, isShared) = links.isLinked(to: peer.id, name)
-            let isSent = links.isSent(to: peer.id, name)
+            let passes =
+                document.map { links.filter(LinkKey(peer: peer.id, database: name))?.includes($0) ?? true } ?? true
+            let isSent = passes && links.isSent(to: peer.id, name)
             let state: DocumentExplanation.State =
                 if !isShared {
                     .notShared
-                } else if !isSent, (document?.sequence ?? 0) > place.sent ?? 0 {
+                } else if !passes || (!isSent && (document?.sequence ?? 0) > place.sent ?? 0) {
                     .notSent
                 } else if let document, let through = place.sent {
                     document.sequence > through ? .waiting : sent != nil ? .refused : .there

@@ -91,6 +91,8 @@ public final class Node {
     }
 
     private func begin() async throws(KithError) {
+        // Before anything is linked.
+        links.filters = options.pushFilters.mapValues { LinkManager.Filters(all: $0) }
         links.onChange = { [weak self] in self?.statusChanged() }
         pairing.onChange = { [weak self] in self?.statusChanged() }
         pairing.onAgreed = { [weak self] id, name, address throws(KithError) in

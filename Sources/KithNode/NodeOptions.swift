@@ -1,3 +1,6 @@
+import KithDocuments
+import KithReplication
+
 /// How a node is started, beyond what its home says.
 public struct NodeOptions: Sendable {
     /// The TCP port, instead of the configured one; 0 lets the system choose.
@@ -10,6 +13,8 @@ public struct NodeOptions: Sendable {
     public var name: String?
     /// Whether to publish and look for nodes through Avahi.
     public var discovers = true
+    /// What an app lets go to its peers, by database, from the first moment on; see `Node.setPushFilter`.
+    public var pushFilters: [DatabaseName: PushFilter] = [:]
     /// Gets one line for each event, on the network's thread; it must not block for long.
     public var log: @Sendable (String) -> Void = { _ in }
 

@@ -31,6 +31,8 @@ final class PeerLink {
 
     private let connection: Connection
     private let database: OpenDatabase
+    /// The database's, with the filter of this link.
+    private let executor: StoreExecutor
     private let session: ReplicationSession
     private let webSocket: WebSocketMachine
     private var remainder: [UInt8]
@@ -51,7 +53,7 @@ final class PeerLink {
     init(
         role: ReplicationRole, connection: Connection, address: String, tlsVersion: String, remainder: [UInt8],
         peerIsKith: Bool, ownID: NodeID, key: LinkKey, database: OpenDatabase, directions: ReplicationDirections,
-        isOneShot: Bool = false, documentIDs: Set<DocumentID>? = nil
+        isOneShot: Bool = false, documentIDs: Set<DocumentID>? = nil, filter: PushFilter? = nil
     ) {
         self.role = role
         self.connection = connection
@@ -59,6 +61,8 @@ final class PeerLink {
         self.tlsVersion = tlsVersion
         self.peerIsKith = peerIsKith
         self.isOneShot = isOneShot
+        executor = database.executor.filtered(by: filter)
+        let filterTag = filter.map { String(ContentDigest.hex(Array($0.name.utf8)).prefix(16)) }
         self.remainder = remainder
         self.key = key
         self.database = database
@@ -67,9 +71,11 @@ final class PeerLink {
             ReplicationConfiguration(
                 role: role,
                 checkpointName: Self.checkpointName(
-                    of: database.database, at: key.peer, by: ownID, documentIDs: documentIDs, directions),
+                    of: database.database, at: key.peer, by: ownID, documentIDs: documentIDs, directions,
+                    filterTag: filterTag),
                 progressName: Self.progressName(key.peer), peerIsKith: peerIsKith, directions: directions,
-                isContinuous: !isOneShot || role == .passive, documentIDs: documentIDs))
+                isContinuous: !isOneShot || role == .passive, documentIDs: documentIDs,
+                filterTag: filterTag))
     }
 
     /// How the replication stands.
@@ -89,9 +95,10 @@ final class PeerLink {
     /// one choice must not be for another.
     static func checkpointName(
         of database: Database, at peer: NodeID, by ownID: NodeID, documentIDs: Set<DocumentID>? = nil,
-        _ directions: ReplicationDirections = .both
+        _ directions: ReplicationDirections = .both, filterTag: String? = nil
     ) -> String {
-        let name = "cp-\(database.privateID)-\(ownID.compactShort)-\(peer.compactShort)"
+        var name = "cp-\(database.privateID)-\(ownID.compactShort)-\(peer.compactShort)"
+        if let filterTag { name += "-" + filterTag }
         guard let documentIDs else { return name }
         // No ID has a NUL in it.
         let text = directions.name + "\0" + documentIDs.sorted().map(\.text).joined(separator: "\0")
@@ -216,7 +223,7 @@ final class PeerLink {
         }
         // After the frames, since taking one can ask for the next piece of a blob.
         for pending in session.takeStoreRequests() {
-            database.executor.perform(pending.request, in: pending.collection) { [weak self] result in
+            executor.perform(pending.request, in: pending.collection) { [weak self] result in
                 EventLoop.shared.post { self?.complete(pending.token, result) }
             }
         }

@@ -27,11 +27,13 @@ enum ChangesList {
     }
 
     /// Appends one entry to a list under construction.
-    static func append(sequence: UInt64, _ id: DocumentID, _ leaf: RevisionID, isDeleted: Bool, to list: inout [UInt8])
-    {
+    static func append(
+        sequence: UInt64, tag: String? = nil, _ id: DocumentID, _ leaf: RevisionID, isDeleted: Bool,
+        to list: inout [UInt8]
+    ) {
         list.append(list.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
         list.append(UInt8(ascii: "["))
-        list.append(contentsOf: String(sequence).utf8)
+        list.append(contentsOf: SentPosition.text(sequence, tag: tag).utf8)
         list.append(UInt8(ascii: ","))
         JSONValue.append(id.text, to: &list)
         list.append(contentsOf: ",\"".utf8)

@@ -43,15 +43,12 @@ final class Checkpointer {
             result.local = min(local, other.local)
             if remote == other.remote {
                 result.remote = remote
-            } else if let mine = Self.number(remote), let theirs = Self.number(other.remote) {
-                result.remote = Array(String(min(mine, theirs)).utf8)
+            } else if let remote, let theirs = other.remote {
+                result.remote = SentPosition.earlier(remote, theirs)
             }
             return result
         }
 
-        private static func number(_ text: [UInt8]?) -> UInt64? {
-            text.flatMap { UInt64(String(decoding: $0, as: UTF8.self)) }
-        }
     }
 
     private unowned let replicator: CollectionReplicator

@@ -46,7 +46,9 @@ extension CollectionReplicator {
             return session.replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
         }
         // What the peer says it has of ours is what we still owe it while it is away.
-        let sent = value["remote"]?.int64Value.map { UInt64(clamping: $0) }
+        let sent = value["remote"].flatMap {
+            SentPosition.sequence($0.canonicalText(), tag: configuration.filterTag)
+        }
         // Unless it is about certain documents only.
         let progress = (pusher?.isFiltered == true ? nil : sent).map {
             Checkpointer.progress(sentThrough: $0, replicator: self)

@@ -19,7 +19,8 @@ extension CollectionReplicator {
         }
         let subscription: Subscription
         do {
-            subscription = try Subscription(message, lastSequence: lastSequence, limits: configuration.limits)
+            subscription = try Subscription(
+                message, lastSequence: lastSequence, filterTag: configuration.filterTag, limits: configuration.limits)
         } catch {
             return session.replyError(error, to: message)
         }

@@ -124,7 +124,9 @@ final class Pusher {
         replicator.perform(.readChanges(since: cursor, limit: batchMax, counts: counts)) { [unowned self] result in
             isReadingChanges = false
             windows.unansweredLists -= 1
-            guard case .changes(let changes, let counted, let last) = result else { return session.storeFailed(result) }
+            guard let (changes, withheld, counted, last) = result.sendableChanges else {
+                return session.storeFailed(result)
+            }
             guard !isStopped else { return }
             if subscription.isContinuous { lastSequence = max(lastSequence, last) }
             if let counted {
@@ -137,7 +139,7 @@ final class Pusher {
             let isCaughtUp = changes.count < batchMax
             cursor = isCaughtUp ? max(cursor, last) : changes[changes.count - 1].sequence
             if cursor >= lastSequence { remaining = 0 }
-            announce(changes)
+            announce(changes, withholding: withheld)
             if isCaughtUp { caughtUpThrough = max(caughtUpThrough, last) }
             replicator.goOn()
         }
@@ -157,28 +159,29 @@ final class Pusher {
         replicator.perform(.readDocuments(ids)) { [unowned self] result in
             isReadingChanges = false
             windows.unansweredLists -= 1
-            guard case .changes(let changes, _, _) = result else { return session.storeFailed(result) }
+            guard let (changes, withheld, _, _) = result.sendableChanges else { return session.storeFailed(result) }
             guard !isStopped else { return }
             // Those behind the position are announced in their turn.
             announce(
                 changes.filter { $0.sequence <= subscription.since }.map {
                     Change(sequence: cursor, id: $0.id, leaves: $0.leaves)
-                })
+                }, withholding: withheld)
             replicator.goOn()
         }
     }
 
-    private func announce(_ changes: [Change]) {
+    private func announce(_ changes: [Change], withholding withheld: Set<RevisionName>) {
         var body: [UInt8] = []
         var announced: [(name: RevisionName, sequence: UInt64, ticket: Int)] = []
         for change in changes {
-            let leaves = leaves(toAnnounceOf: change)
+            let leaves = leaves(toAnnounceOf: change, withholding: withheld)
             let names = leaves.map { RevisionName(id: change.id, revision: $0.revision) }
             let fresh = names.indices.filter { !isEcho(names[$0], of: change) }
             let ticket = tracker.add(change.sequence, open: fresh.count)
             for index in fresh {
                 ChangesList.append(
-                    sequence: change.sequence, change.id, leaves[index].revision, isDeleted: leaves[index].isDeleted,
+                    sequence: change.sequence, tag: replicator.configuration.filterTag, change.id,
+                    leaves[index].revision, isDeleted: leaves[index].isDeleted,
                     to: &body)
                 announced.append((names[index], change.sequence, ticket))
             }
@@ -203,9 +206,16 @@ final class Pusher {
     }
 
     /// All leaves to a Kith node, the winner to others, where the peer wants to hear of the document.
-    private func leaves(toAnnounceOf change: Change) -> [Leaf] {
+    private func leaves(toAnnounceOf change: Change, withholding withheld: Set<RevisionName>) -> [Leaf] {
         if let documentIDs = subscription.documentIDs, !documentIDs.contains(change.id) { return [] }
-        if replicator.configuration.peerIsKith { return change.leaves }
+        func passes(_ leaf: Leaf) -> Bool {
+            withheld.isEmpty || !withheld.contains(RevisionName(id: change.id, revision: leaf.revision))
+        }
+        if replicator.configuration.peerIsKith {
+            return withheld.isEmpty ? change.leaves : change.leaves.filter(passes)
+        }
+        // Of the others the winner alone, so none where that may not go.
+        guard passes(change.winner) else { return [] }
         return change.winner.isDeleted && change.sequence <= subscription.skipsDeletionsThrough ? [] : [change.winner]
     }
 
@@ -293,7 +303,7 @@ final class Pusher {
     private func send(_ revision: RevisionForTransfer, _ outgoing: OutgoingRevision) {
         var properties: BLIPProperties = [
             "Profile": "rev", "id": revision.id.text, "rev": revision.revision.description,
-            "sequence": String(outgoing.sequence),
+            "sequence": positionText(outgoing.sequence),
         ]
         let history = Self.history(of: revision, known: outgoing.ancestors, max: outgoing.historyMax)
         if !history.isEmpty { properties.append("history", history) }
@@ -335,6 +345,11 @@ final class Pusher {
         }
     }
 
+    /// A sequence as the peer is told it.
+    private func positionText(_ sequence: UInt64) -> String {
+        SentPosition.text(sequence, tag: replicator.configuration.filterTag)
+    }
+
     /// Tells the peer that an announced revision cannot come, mostly since a newer one took its place, which will be
     /// announced.
     ///
@@ -344,7 +359,7 @@ final class Pusher {
     func sendGone(_ outgoing: OutgoingRevision, error: Int = 410, proof: [RevisionID] = []) {
         var properties: BLIPProperties = [
             "Profile": "norev", "id": outgoing.name.id.text, "rev": outgoing.name.revision.description,
-            "sequence": String(outgoing.sequence), "error": String(error),
+            "sequence": positionText(outgoing.sequence), "error": String(error),
         ]
         if !proof.isEmpty {
             properties.append(

@@ -18,6 +18,9 @@ public struct ReplicationConfiguration: Sendable {
     public var isContinuous = true
     /// The only documents that an active session asks for and sends; `nil`: all.
     public var documentIDs: Set<DocumentID>?
+    /// Stands for the filter that the store's executor has for this link, if it has one: it is in the positions that a peer which
+    /// pulls keeps for us, so that those of another filter count for nothing.
+    public var filterTag: String?
     /// The windows and limits.
     public var limits: ReplicationLimits
 
@@ -25,6 +28,7 @@ public struct ReplicationConfiguration: Sendable {
     public init(
         role: ReplicationRole, checkpointName: String, progressName: String, peerIsKith: Bool,
         directions: ReplicationDirections = .both, isContinuous: Bool = true, documentIDs: Set<DocumentID>? = nil,
+        filterTag: String? = nil,
         limits: ReplicationLimits = ReplicationLimits()
     ) {
         self.role = role
@@ -34,6 +38,7 @@ public struct ReplicationConfiguration: Sendable {
         self.directions = directions
         self.isContinuous = isContinuous
         self.documentIDs = documentIDs
+        self.filterTag = filterTag
         self.limits = limits
     }
 }

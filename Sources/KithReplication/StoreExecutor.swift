@@ -9,9 +9,17 @@ import Synchronization
 public struct StoreExecutor: Sendable {
     private let database: Database
     private let parking = BlobParking()
+    private var filter: PushFilter?
 
     /// Performs on this database.
     public init(database: Database) { self.database = database }
+
+    /// The same, for a link on which only what a filter lets pass may be sent.
+    public func filtered(by filter: PushFilter?) -> StoreExecutor {
+        var copy = self
+        copy.filter = filter
+        return copy
+    }
 
     /// Performs one request.
     ///
@@ -35,7 +43,8 @@ public struct StoreExecutor: Sendable {
                 { transaction in try Self.write(request, transaction.collection(collection)) }, completion: finish)
         } else {
             database.submitRead(
-                { snapshot in try Self.read(request, snapshot.collection(collection)) }, completion: finish)
+                { [filter] snapshot in try Self.read(request, snapshot.collection(collection), filter) },
+                completion: finish)
         }
     }
 
@@ -50,7 +59,7 @@ public struct StoreExecutor: Sendable {
             if request.isWrite {
                 return try database.writeBlocking { try Self.write(request, $0.collection(collection)) }
             } else {
-                return try database.read { try Self.read(request, $0.collection(collection)) }
+                return try database.read { try Self.read(request, $0.collection(collection), filter) }
             }
         } catch {
             return .failed(Self.kithError(error))
@@ -100,15 +109,17 @@ public struct StoreExecutor: Sendable {
         return true
     }
 
-    private static func read(_ request: StoreRequest, _ snapshot: Snapshot) throws -> StoreResult {
+    private static func read(
+        _ request: StoreRequest, _ snapshot: Snapshot, _ filter: PushFilter?
+    ) throws -> StoreResult {
         switch request {
         case .readChanges(let since, let limit, let counts):
             let changes = try snapshot.changes(since: since, limit: limit)
             let remaining = counts ? try snapshot.pendingCount(since: changes.last?.sequence ?? since) : nil
-            return .changes(changes, remaining: remaining, lastSequence: try snapshot.lastSequence)
+            return try passing(changes, remaining: remaining, snapshot, filter)
         case .readDocuments(let ids):
             let changes = try snapshot.changes(ChangesQuery(documentIDs: ids))
-            return .changes(changes, remaining: nil, lastSequence: try snapshot.lastSequence)
+            return try passing(changes, remaining: nil, snapshot, filter)
         case .lookUp(let names):
             return .lookups(try snapshot.lookup(names.map { ($0.id, $0.revision) }))
         case .judge(let proposals): return .judgements(try snapshot.judge(proposals))
@@ -116,7 +127,7 @@ public struct StoreExecutor: Sendable {
             var revisions: [Result<RevisionForTransfer?, KithError>] = []
             var bytes = 0
             for (name, ancestors, replacesGone) in names where bytes <= bytesMax {
-                let revision = try revision(name, ancestors, replacesGone: replacesGone, snapshot)
+                let revision = try revision(name, ancestors, replacesGone: replacesGone, snapshot, filter)
                 bytes += (try? revision.get())?.body.count ?? 0
                 revisions.append(revision)
             }
@@ -156,15 +167,29 @@ public struct StoreExecutor: Sendable {
         }
     }
 
+    /// Changes, with what a filter does not let pass.
+    private static func passing(
+        _ changes: [Change], remaining: Int?, _ snapshot: Snapshot, _ filter: PushFilter?
+    ) throws -> StoreResult {
+        let last = try snapshot.lastSequence
+        guard let filter else { return .changes(changes, remaining: remaining, lastSequence: last) }
+        let withheld = try filter.withheld(of: changes, snapshot)
+        return .filteredChanges(changes, withheld: withheld, remaining: remaining, lastSequence: last)
+    }
+
     /// One revision of several. A document that is damaged stops no other.
     private static func revision(
-        _ name: RevisionName, _ ancestors: [RevisionID], replacesGone: Bool, _ snapshot: Snapshot
+        _ name: RevisionName, _ ancestors: [RevisionID], replacesGone: Bool, _ snapshot: Snapshot,
+        _ filter: PushFilter?
     ) throws -> Result<RevisionForTransfer?, KithError> {
         do {
             if let revision = try snapshot.revisionForTransfer(name.id, name.revision, knowing: ancestors) {
                 return .success(revision)
             }
             guard replacesGone, let winner = try snapshot.winner(of: name.id) else { return .success(nil) }
+            if let filter, let document = try snapshot.document(name.id), !filter.includes(document) {
+                return .success(nil)
+            }
             return .success(try snapshot.revisionForTransfer(name.id, winner.revision, knowing: ancestors))
         } catch let error as KithError where error.code == .damaged {
             return .failure(error)

@@ -5,6 +5,8 @@ import KithStore
 public enum StoreResult: Sendable {
     /// The changes, the documents that remain after them (when asked), and the database's last sequence.
     case changes([Change], remaining: Int?, lastSequence: UInt64)
+    /// The same where a filter says which revisions may not be sent.
+    case filteredChanges([Change], withheld: Set<RevisionName>, remaining: Int?, lastSequence: UInt64)
     /// One answer for each revision asked about.
     case lookups([RevisionLookup])
     /// One answer for each proposal.
@@ -40,4 +42,16 @@ public enum StoreResult: Sendable {
     case blobBegun(IncomingBlob, offset: UInt64)
     /// The store failed; nothing was changed.
     case failed(KithError)
+}
+
+extension StoreResult {
+    /// Changes, with those of their revisions that may not be sent.
+    var sendableChanges: (changes: [Change], withheld: Set<RevisionName>, remaining: Int?, lastSequence: UInt64)? {
+        switch self {
+        case .changes(let changes, let remaining, let last): (changes, [], remaining, last)
+        case .filteredChanges(let changes, let withheld, let remaining, let last):
+            (changes, withheld, remaining, last)
+        default: nil
+        }
+    }
 }

@@ -28,10 +28,12 @@ struct Subscription {
     ///
     /// - Parameter lastSequence: the last sequence of what is subscribed to.
     /// - Throws: `KithError` saying what cannot be served.
-    init(_ message: BLIPMessage, lastSequence: UInt64, limits: ReplicationLimits) throws(KithError) {
+    init(
+        _ message: BLIPMessage, lastSequence: UInt64, filterTag: String?, limits: ReplicationLimits
+    ) throws(KithError) {
         let properties = message.properties
         // A position that is none of ours, or lies beyond the end, counts as the beginning.
-        let since = properties["since"].flatMap(UInt64.init) ?? 0
+        let since = properties["since"].flatMap { SentPosition.sequence($0, tag: filterTag) } ?? 0
         self.since = since <= lastSequence ? since : 0
         let batch = properties.int("batch") ?? 0
         batchMax = batch > 0 ? min(batch, limits.changesPerListMax) : limits.changesPerListMax

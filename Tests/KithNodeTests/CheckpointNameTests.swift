@@ -37,7 +37,12 @@ struct CheckpointNameTests {
         #expect(try name(["b", "a"], .both) == name(["a", "b"], .both))
         // All documents have one, whatever the direction: what is off stays where it was.
         #expect(try name(nil, .send) == name(nil, .both))
+        let filtered = PeerLink.checkpointName(
+            of: database, at: id(2), by: id(1), documentIDs: [try DocumentID("a")], .both, filterTag: "0123456789abcdef"
+        )
+        #expect(!names.contains(filtered))
         let limit = ReplicationLimits().checkpointNameBytesMax
+        #expect(filtered.utf8.count <= limit)
         #expect(names.allSatisfy { $0.utf8.count <= limit })
         database.close()
     }

@@ -18,7 +18,10 @@ struct NodeTests {
         let node: Node
         let lines: LineLog
 
-        init(_ name: String, peers: [String] = [], trusting: [NodeID] = [], home: NodeHome? = nil) async throws {
+        init(
+            _ name: String, peers: [String] = [], trusting: [NodeID] = [], home: NodeHome? = nil,
+            filters: [DatabaseName: PushFilter] = [:]
+        ) async throws {
             self.home = try home ?? NodeHome.create(at: folder.path + "/home", name: name, port: 0)
             for (index, id) in trusting.enumerated() { try self.home.peerBook.add(id, name: "peer-\(index)") }
             let lines = LineLog()
@@ -27,6 +30,7 @@ struct NodeTests {
             options.discovers = false
             options.listen = "127.0.0.1"
             options.peers = peers
+            options.pushFilters = filters
             options.log = { lines.add($0) }
             node = try await Node.start(home: self.home, options: options)
         }
@@ -66,6 +70,81 @@ struct NodeTests {
         await a.until { $0.databases.first?.documents == 2 && $0.peers.first?.state == .inSync }
         await b.until { $0.databases.first?.documents == 2 && $0.peers.first?.state == .inSync }
         #expect(try await digest(a) == digest(b))
+        await b.node.stop()
+        await a.node.stop()
+    }
+
+    /// Lets documents pass whose `n` is at most this.
+    private func atMost(_ most: Int64) -> PushFilter {
+        PushFilter(name: "at most \(most)") { document in
+            (try? JSONValue(parsing: document.body))?["n"]?.int64Value.map { $0 <= most } ?? false
+        }
+    }
+
+    private func count(_ node: Running) throws -> Int {
+        try node.node.database(DatabaseName("clinic")).read { try $0.digest().documents }
+    }
+
+    @Test(
+        "send what the app's filter lets pass, from the first moment on, and look at everything anew with another filter",
+        .timeLimit(.minutes(60)))
+    func filters() async throws {
+        let name = try DatabaseName("clinic")
+        let a = try await Running("a", filters: [name: atMost(1)])
+        let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
+        try await a.node.createDatabase(name)
+        try await b.node.createDatabase(name)
+        for number in 1...4 { try await put(a, "d-\(number)", "{\"n\":\(number)}") }
+        try await put(b, "from-b", "{\"n\":9}")
+        try a.node.trust(b.id, name: "b")
+        await a.until { $0.databases.first?.documents == 5 && $0.peers.first?.state == .inSync }
+        await b.until { $0.databases.first?.documents == 2 && $0.peers.first?.state == .inSync }
+        try a.node.setPushFilter(of: name, to: b.id, atMost(3))
+        await b.until { $0.databases.first?.documents == 4 && $0.peers.first?.state == .inSync }
+        // Once goes through the same filter.
+        let done = try await b.node.replicateOnce(OneShotRequest(database: name, peer: a.id))
+        #expect(done.isComplete)
+        #expect(done.revisionsReceived == 0)
+        #expect(try count(b) == 4)
+        let explanation = try await a.node.explain(DocumentID("d-4"), in: name)
+        #expect(explanation.peers.map(\.state) == [.notSent])
+        try a.node.setPushFilter(of: name, to: b.id, nil)
+        try a.node.setPushFilter(of: name, nil)
+        await b.until { $0.databases.first?.documents == 5 && $0.peers.first?.state == .inSync }
+        #expect(try await digest(a) == digest(b))
+        let none = try DatabaseName("none")
+        #expect(throws: KithError.self) { try a.node.setPushFilter(of: none, nil) }
+        await b.node.stop()
+        await a.node.stop()
+    }
+
+    @Test("replicate once and give it up when the task is cancelled", .timeLimit(.minutes(60)))
+    func once() async throws {
+        let name = try DatabaseName("clinic")
+        let a = try await Running("a")
+        let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
+        try a.node.trust(b.id, name: "b")
+        try b.node.setSharing(with: a.id) { $0.replication = .manual }
+        try await a.node.createDatabase(name)
+        try await b.node.createDatabase(name)
+        try await put(a, "from-a", "{\"n\":1}")
+        try await put(b, "from-b", "{\"n\":2}")
+        let sent = try await b.node.replicateOnce(
+            OneShotRequest(database: name, peer: a.id, directions: .send))
+        #expect(sent.revisionsSent == 1 && sent.revisionsReceived == 0)
+        #expect(try count(b) == 1)
+        let (node, id) = (b.node, a.id)
+        let task = Task { try await node.replicateOnce(OneShotRequest(database: name, peer: id)) }
+        task.cancel()
+        switch await task.result {
+        case .success: break  // It was faster.
+        case .failure(let error): #expect((error as? KithError)?.code == .closed)
+        }
+        try await b.node.replicateOnce(OneShotRequest(database: name, peer: a.id))
+        #expect(try await digest(a) == digest(b))
+        await #expect(throws: KithError.self) {
+            try await b.node.replicateOnce(OneShotRequest(database: DatabaseName("none"), peer: id))
+        }
         await b.node.stop()
         await a.node.stop()
     }

@@ -17,6 +17,8 @@ final class SessionPair {
     var isContinuous = true
     var documentIDs: Set<DocumentID>?
     var checkpointSuffix = ""
+    /// What each of the two lets go to the other; for the sessions made next.
+    var filters: [PushFilter?] = [nil, nil]
     /// Called after each thing that moved.
     var onMove: (() -> Void)?
     private var held: [[ReplicationSession.PendingRequest]] = [[], []]
@@ -47,13 +49,15 @@ final class SessionPair {
     func connect(limits: ReplicationLimits = ReplicationLimits()) throws {
         frames = [0, 0]
         held = [[], []]
-        sessions = zip([ReplicationRole.active, .passive], directions).map { role, directions in
-            ReplicationSession(
+        sessions = [ReplicationRole.active, .passive].enumerated().map { index, role in
+            let directions = directions[index]
+            let tag = filters[index].map { "f-\($0.name)" }
+            return ReplicationSession(
                 ReplicationConfiguration(
-                    role: role, checkpointName: "cp-\(names.0)-\(names.1)\(checkpointSuffix)",
+                    role: role, checkpointName: "cp-\(names.0)-\(names.1)\(checkpointSuffix)\(tag ?? "")",
                     progressName: "progress/other",
                     peerIsKith: true, directions: directions, isContinuous: role == .passive || isContinuous,
-                    documentIDs: role == .active ? documentIDs : nil, limits: limits))
+                    documentIDs: role == .active ? documentIDs : nil, filterTag: tag, limits: limits))
         }
         for (session, database) in zip(sessions, databases) {
             session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
@@ -80,7 +84,8 @@ final class SessionPair {
                         continue
                     }
                     moved = true
-                    let result = executors[index].performNow(pending.request, in: pending.collection)
+                    let result = executors[index].filtered(by: filters[index]).performNow(
+                        pending.request, in: pending.collection)
                     sessions[index].complete(pending.token, result, now: now)
                     noteHeld()
                     try noteChange(index)

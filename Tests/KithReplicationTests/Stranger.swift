@@ -15,20 +15,23 @@ final class Stranger {
     private(set) var requests: [BLIPMessage] = []
     /// Answers the session's requests; `nil` leaves one unanswered.
     var answer: (BLIPMessage) -> (properties: [String: String], body: [UInt8])? = { _ in ([:], []) }
+    /// What the store lets go to it.
+    var filter: PushFilter?
     /// What the store does instead of what it is asked, or before it; `nil` lets it do as it is asked.
     var store: (StoreRequest) throws -> StoreResult? = { _ in nil }
     private let now = ReplicationInstant(monotonicSeconds: 1, wallSeconds: 1_800_000_000)
 
     init(
         _ database: Database, role: ReplicationRole = .passive, peerIsKith: Bool = false,
-        directions: ReplicationDirections = .both, limits: ReplicationLimits = ReplicationLimits()
+        directions: ReplicationDirections = .both, filterTag: String? = nil,
+        limits: ReplicationLimits = ReplicationLimits()
     ) throws {
         self.database = database
         executor = StoreExecutor(database: database)
         session = ReplicationSession(
             ReplicationConfiguration(
                 role: role, checkpointName: "cp", progressName: "progress/stranger", peerIsKith: peerIsKith,
-                directions: directions, limits: limits))
+                directions: directions, filterTag: filterTag, limits: limits))
         session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
     }
 
@@ -84,7 +87,9 @@ final class Stranger {
             }
             for pending in session.takeStoreRequests() {
                 moved = true
-                let result = try store(pending.request) ?? executor.performNow(pending.request, in: pending.collection)
+                let result =
+                    try store(pending.request)
+                    ?? executor.filtered(by: filter).performNow(pending.request, in: pending.collection)
                 session.complete(pending.token, result, now: now)
             }
             while session.appendNextFrame(to: &frame) {

@@ -54,7 +54,7 @@ struct ExplanationPage {
                 }
             return "not yet: \(before)" + (isConnected ? "" : "; there is no link now")
         case "refused": return "refused"
-        case "notSent": return "not sent: it may not read it, or takes nothing"
+        case "notSent": return "not sent: it may not read it, takes nothing, or a filter stops it"
         case "notShared": return "not shared: it has no database of this name"
         default: return isConnected ? "not known yet" : "not known: there has been no link yet"
         }
