@@ -49,6 +49,8 @@ enum CommandLimits {
 
     /// How long the node may be silent while a pairing is followed; it ends one that takes longer than two minutes.
     static let pairingMilliseconds = 300_000
+    /// The same for an invitation, which is good for a day at most.
+    static let invitationMilliseconds = 90_000_000
     /// How often the terminal is looked at while a question is open and the node is followed too.
     static let answerLookMilliseconds = 100
     /// The longest answer that is read from the standard input.

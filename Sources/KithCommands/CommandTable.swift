@@ -2,6 +2,7 @@
 enum CommandTable {
     static let all: [any Command.Type] = [
         InitCommand.self, UpCommand.self, StatusCommand.self, IDCommand.self, PairCommand.self, PairAcceptCommand.self,
+        PairInviteCommand.self, PairJoinCommand.self,
         TrustCommand.self, UntrustCommand.self, PeersCommand.self, PeersSetCommand.self,
         DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseSetCommand.self, DatabaseDeleteCommand.self,
         DatabaseDigestCommand.self,

@@ -33,7 +33,9 @@ public final class Node {
     /// Held until the node has stopped, also when somebody still holds the node itself.
     private var lock: HomeLock?
     private let options: NodeOptions
+    private let newcomers: Newcomers
     let pairing: PairingManager
+    let invitations: InvitationManager
     private var listener: Listener?
     private var administration: AdministrationServer?
     private var discovery: Discovery?
@@ -65,8 +67,14 @@ public final class Node {
         links = LinkManager(
             ownID: home.identity.nodeID, book: home.peerBook, registry: registry, client: client,
             addresses: AddressBook(configured: addresses), log: log)
+        // Others take no other names; the configuration's rule is older.
+        let shownName = (try? NodeName.check(name)) == nil ? home.identity.nodeID.short : name
+        newcomers = Newcomers(book: home.peerBook)
         pairing = try PairingManager(
-            identity: identity, ownID: home.identity.nodeID, ownName: name, book: home.peerBook, log: log)
+            identity: identity, ownID: home.identity.nodeID, ownName: shownName, book: home.peerBook,
+            newcomers: newcomers, log: log)
+        invitations = try InvitationManager(
+            identity: identity, ownID: home.identity.nodeID, ownName: shownName, newcomers: newcomers, log: log)
     }
 
     private let identity: TLSIdentity
@@ -95,7 +103,8 @@ public final class Node {
         links.filters = options.pushFilters.mapValues { LinkManager.Filters(all: $0) }
         links.onChange = { [weak self] in self?.statusChanged() }
         pairing.onChange = { [weak self] in self?.statusChanged() }
-        pairing.onAgreed = { [weak self] id, name, address throws(KithError) in
+        invitations.onChange = { [weak self] in self?.statusChanged() }
+        newcomers.onTrust = { [weak self] id, name, address throws(KithError) in
             guard let self, !isStopping else { throw KithError(.closed, "the node is stopping") }
             if let address { links.answered(id, at: address) }
             return try trust(id, name: name)
@@ -135,6 +144,8 @@ public final class Node {
         if let discovery { await Task.detached { discovery.stop() }.value }
         links.stop()
         pairing.stop()
+        invitations.stop()
+        newcomers.onTrust = nil
         await administration?.stop()
         await registry.closeAll()
         lock = nil
@@ -244,7 +255,10 @@ public final class Node {
         // Who asks for pairing may have any key, and can speak nothing else.
         let server = try TLSContext.server(
             identity: identity, verify: Self.verifier(home.peerBook),
-            protocols: [PairingSession.applicationProtocol: { _ in .trusted }])
+            protocols: [
+                PairingSession.applicationProtocol: { _ in .trusted },
+                InvitationSession.applicationProtocol: { _ in .trusted },
+            ])
         let listener = try Listener.tcp(address, tls: server) { [weak self] connection in self?.accept(connection) }
         self.listener = listener
         port = listener.localAddress?.port ?? wanted
@@ -264,7 +278,11 @@ public final class Node {
 
     private func accept(_ connection: Connection) {
         guard !isStopping, let info = connection.info, let certificate = info.peer else { return connection.abort() }
-        guard info.applicationProtocol == nil else { return pairing.accept(connection, info) }
+        switch info.applicationProtocol {
+        case PairingSession.applicationProtocol: return pairing.accept(connection, info)
+        case InvitationSession.applicationProtocol: return invitations.accept(connection, info)
+        default: break
+        }
         let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
         // Trust may have been taken back during the handshake.
         guard home.peerBook.peer(id) != nil, id != home.identity.nodeID else { return connection.abort() }

@@ -34,7 +34,11 @@ extension RESTRouter {
             exchange.respond(HTTPAnswer(200, pairing.json))
         default:
             guard request.query["feed"] == "continuous" else { return exchange.respond(HTTPAnswer(200, pairing.json)) }
-            await follow(exchange, pairing)
+            await follow(exchange) {
+                (pairing.version, pairing.json, pairing.isOver)
+            } onGone: {
+                pairing.end(.cancelled)
+            }
         }
     }
 
@@ -50,29 +54,5 @@ extension RESTRouter {
         }
         let pairing = try node.askToPair(with)
         exchange.respond(HTTPAnswer(201, pairing.json))
-    }
-
-    /// The pairing as a line at each change, until it is over. Who follows it and goes away gives it up.
-    private func follow(_ exchange: RESTExchange, _ pairing: NodePairing) async {
-        exchange.startStream()
-        exchange.onClosed = { [weak node] in
-            pairing.end(.cancelled)
-            node?.statusChanged()
-        }
-        var told = 0
-        while !exchange.isClosed {
-            let version = node.statusVersion
-            if pairing.version > told {
-                told = pairing.version
-                await exchange.send(pairing.json.canonicalBytes() + [UInt8(ascii: "\n")])
-                continue
-            }
-            if pairing.isOver || node.isStopping { break }
-            await node.waitForStatus(after: version)
-        }
-        exchange.onClosed = nil
-        // The client may have gone before anybody listened for that.
-        if exchange.isClosed { pairing.end(.cancelled) }
-        exchange.endStream()
     }
 }

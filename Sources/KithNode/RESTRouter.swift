@@ -79,6 +79,8 @@ final class RESTRouter {
         case "peers" where request.path.count == 4 && request.path[3] == "sharing":
             try sharing(exchange, request.path[2])
         case "pairings": try await pairings(exchange)
+        case "invitations": try await invitations(exchange)
+        case "joins": try await joins(exchange)
         case "restore" where request.path.count == 2:
             try allow(request, "POST")
             try await restore(exchange)

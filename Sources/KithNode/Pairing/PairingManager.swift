@@ -13,24 +13,24 @@ final class PairingManager {
     /// The client's side of TLS: takes any key, since comparing the numbers decides about it.
     let client: TLSContext
     private let book: PeerBook
+    private let newcomers: Newcomers
     private let log: NodeLog
     private var pairings: [NodePairing] = []
     private var nextNumber = 1
     private var isStopped = false
     /// How long pairings may take.
     var times = PairingTimes()
-    /// Trusts a node under a name, durably, and remembers where it was reached.
-    var onAgreed: ((NodeID, String, SocketAddress?) throws(KithError) -> Peer)?
     /// Called whenever something of a pairing that is shown has changed.
     var onChange: (() -> Void)?
 
     init(
-        identity: TLSIdentity, ownID: NodeID, ownName: String, book: PeerBook, log: NodeLog
+        identity: TLSIdentity, ownID: NodeID, ownName: String, book: PeerBook, newcomers: Newcomers,
+        log: NodeLog
     ) throws(KithError) {
         self.ownID = ownID
-        // Others take no other names; the configuration's rule is older.
-        self.ownName = (try? NodeName.check(ownName)) == nil ? ownID.short : ownName
+        self.ownName = ownName
         self.book = book
+        self.newcomers = newcomers
         self.log = log
         client = try TLSContext.client(
             identity: identity, verify: { _ in .trusted }, applicationProtocol: PairingSession.applicationProtocol)
@@ -85,7 +85,6 @@ final class PairingManager {
         isStopped = true
         for pairing in pairings { pairing.end(.cancelled) }
         pairings = []
-        onAgreed = nil
         onChange = nil
     }
 
@@ -111,33 +110,12 @@ final class PairingManager {
         return (book.peer(session.peerID)?.name, other.map { $0.id != session.peerID } ?? false)
     }
 
-    /// Writes the other machine into the book, under its own name unless another peer has that.
+    /// Writes the other machine into the book.
     func store(_ pairing: NodePairing) throws(KithError) -> Peer {
-        guard let session = pairing.session, session.state == .agreed, let add = onAgreed else {
+        guard let session = pairing.session, session.state == .agreed else {
             throw KithError(.internal, "a node was to be trusted before both sides have agreed")
         }
-        // One that is trusted already keeps the name that it has here.
-        if let known = book.peer(session.peerID) { return try add(session.peerID, known.name, pairing.dialled) }
-        // A name that reads like the short ID of another would be taken for it.
-        let short = session.peerID.short
-        let name = session.peerName.flatMap { Self.readsLikeShortID($0) ? nil : $0 } ?? short
-        do {
-            return try add(session.peerID, name, pairing.dialled)
-        } catch  where error.code == .nameTaken {
-            return try add(session.peerID, name == short ? "\(short) new" : short, pairing.dialled)
-        }
-    }
-
-    private static func readsLikeShortID(_ name: String) -> Bool {
-        let characters = name.utf8.filter { $0 != UInt8(ascii: "-") }
-        return characters.count == 8
-            && characters.allSatisfy {
-                switch $0 | 0x20 {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"): true
-                default: false
-                }
-            }
-            && name.utf8.contains { (48...57).contains($0) }
+        return try newcomers.trust(session.peerID, calling: session.peerName, at: pairing.dialled)
     }
 
     func changed(_ pairing: NodePairing) {

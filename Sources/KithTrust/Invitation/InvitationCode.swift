@@ -64,7 +64,9 @@ public struct InvitationCode: Sendable, Hashable, CustomStringConvertible, Custo
     /// The code for people: `7-harbor-desert-bridge`.
     public var text: String { "\(value / 1_000_000)-\(ComparisonNumber(value % 1_000_000).words)" }
 
+    /// Not the code.
     public var description: String { "InvitationCode(hidden)" }
+    /// Nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// The secret of SPAKE2 that the code stands for: scrypt (RFC 7914) of its text, with eight bytes more than a scalar has,

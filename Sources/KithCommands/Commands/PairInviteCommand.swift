@@ -1,0 +1,88 @@
+import KithDocuments
+
+/// `kith pair invite`
+enum PairInviteCommand: Command {
+    static let spec = CommandSpec(
+        "pair invite", summary: "give out a code with which another machine can pair",
+        options: [
+            OptionSpec("expires", value: .required("TIME"), help: "how long the code is good (else 10m)"),
+            OptionSpec("json", help: "one JSON object a line; the first has the code"),
+        ],
+        details: [
+            "Prints a code: a digit and three words. Whoever types it on the other machine, with kith pair join, has paired the two: tell it to nobody else. It is good once, and only while this command waits; after three wrong codes it is good no more.",
+            "Nothing needs to be compared, so the machines may stand in different rooms, and a program can do it.",
+        ],
+        examples: [
+            CommandExample("kith pair invite", "then, on the other machine: kith pair join CODE"),
+            CommandExample("kith pair invite --expires 1h --json", "for a program"),
+        ])
+
+    static func run(_ arguments: ParsedArguments, _ context: CommandContext) throws -> Int32 {
+        let isJSON = arguments.has("json")
+        var body: [(String, JSONValue)] = []
+        if let text = arguments.value("expires") {
+            guard let milliseconds = DurationText.milliseconds(text), milliseconds % 1_000 == 0 else {
+                throw UsageError(
+                    "“\(DisplayText.safe(text))” is not a length of time in whole seconds",
+                    hint: "Type it like 90s, 10m or 2h")
+            }
+            body.append(("expires", JSONValue(Int64(milliseconds / 1_000))))
+        }
+        let made = try context.node.json(
+            NodeRequest("POST", ["_kith", "invitations"], body: JSONValue.object(JSONObject(body)).canonicalBytes()))
+        guard let number = made["invitation"]?.intValue, let code = made["code"]?.stringValue else {
+            throw ConnectionFailure.garbage("an invitation without its code")
+        }
+        let console = context.console
+        if isJSON {
+            try console.print(made.canonicalText())
+        } else {
+            try console.print("On the other machine, type:")
+            try console.print("")
+            try console.print("    kith pair join \(DisplayText.safe(code))")
+            try console.print("")
+            let until = made["expires_at"]?.stringValue.flatMap { Instant(parsing: $0) }
+                .map { ", until \(LocalTime.inSystemZone($0).clock)" }
+            try console.print("Good once\(until ?? ""). Ctrl-C takes it back.")
+        }
+        try console.flush()
+        var last = made
+        let signal = try FollowedFeed.follow(
+            ["_kith", "invitations", String(number)], context,
+            silenceMilliseconds: CommandLimits.invitationMilliseconds
+        ) { line in
+            if isJSON {
+                try console.print(line.canonicalText())
+                try console.flush()
+            } else if let left = line["tries_left"]?.intValue, left < (last["tries_left"]?.intValue ?? left) {
+                console.note(
+                    "\(who(line)) used a wrong code. \(left == 1 ? "1 try" : "\(left) tries") left.")
+            }
+            last = line
+        }
+        switch last["state"]?.stringValue {
+        case "used":
+            if !isJSON {
+                console.note("\(who(last)) used the code.")
+                try console.print(PairedText.line(last, console.style))
+                try console.print("  Databases of the same name are shared with it: kith status")
+            }
+            return ExitStatus.success
+        case "expired": throw KithError(.timedOut, "nobody used the code in time", remedy: "Make a new one")
+        case "spent":
+            throw KithError(
+                .notTrusted, "too many wrong codes came; this one is good no more, and nothing was paired",
+                remedy: "If nobody mistyped it, somebody is guessing. Make a new one: kith pair invite")
+        case "cancelled" where signal != 0:
+            console.note("\nTaken back; nothing was paired.")
+            return 128 + signal
+        case "cancelled": throw KithError(.closed, "the invitation was taken back")
+        default: throw ConnectionFailure.ended()
+        }
+    }
+
+    private static func who(_ line: JSONValue) -> String {
+        let address = line["address"]?.stringValue.map { " (\(DisplayText.safe($0)))" } ?? ""
+        return "\(DisplayText.safe(line["name"]?.stringValue ?? "A machine"))\(address)"
+    }
+}

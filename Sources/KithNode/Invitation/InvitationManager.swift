@@ -1,0 +1,207 @@
+import KithDocuments
+import KithTransport
+import KithTrust
+
+/// The invitation that this node has given, the machines that try its code, and the codes that are used here.
+///
+/// Only one invitation is open at a time: a code says nothing of which it is of, and each try must count.
+@LoopActor
+final class InvitationManager {
+    private let ownID: NodeID
+    private let ownName: String
+    private let newcomers: Newcomers
+    private let log: NodeLog
+    /// The client's side of TLS: takes any key, since the code decides about it.
+    private let client: TLSContext
+    private var invitations: [Invitation] = []
+    private var joins: [JoinAttempt] = []
+    private var guests: [InvitationLink] = []
+    private var isMaking = false
+    private var nextNumber = 1
+    private var isStopped = false
+    /// Called whenever something that is shown has changed.
+    var onChange: (() -> Void)?
+
+    init(
+        identity: TLSIdentity, ownID: NodeID, ownName: String, newcomers: Newcomers, log: NodeLog
+    ) throws(KithError) {
+        self.ownID = ownID
+        self.ownName = ownName
+        self.newcomers = newcomers
+        self.log = log
+        client = try TLSContext.client(
+            identity: identity, verify: { _ in .trusted }, applicationProtocol: InvitationSession.applicationProtocol)
+    }
+
+    func invitation(_ number: Int) -> Invitation? { invitations.first { $0.number == number } }
+    func join(_ number: Int) -> JoinAttempt? { joins.first { $0.number == number } }
+    /// The one whose code can be used now.
+    var open: Invitation? { invitations.first { $0.state == .open } }
+
+    // MARK: Inviting
+
+    /// Opens an invitation.
+    ///
+    /// - Parameters:
+    ///   - terms: what the other machine is told that it may do.
+    ///   - seconds: how long it is good, within `NodeLimits.invitationSecondsRange`.
+    /// - Throws: `.conflict` when one is open; `.badRequest` for a time out of range; `.closed` when the node stops.
+    func invite(terms: JSONValue, seconds: Double) async throws(KithError) -> Invitation {
+        guard NodeLimits.invitationSecondsRange.contains(seconds) else {
+            throw KithError(
+                .badRequest,
+                "an invitation is good for \(Int(NodeLimits.invitationSecondsRange.lowerBound)) to \(Int(NodeLimits.invitationSecondsRange.upperBound)) seconds"
+            )
+        }
+        guard !isStopped else { throw KithError(.closed, "the node is stopping") }
+        guard open == nil, !isMaking else {
+            throw KithError(
+                .conflict, "an invitation is open already",
+                remedy: "Take it back with Ctrl-C where it was made, or wait until it was used")
+        }
+        isMaking = true
+        defer { isMaking = false }
+        let code = try InvitationCode.random()
+        let secret = try await Self.secret(of: code)
+        guard !isStopped else { throw KithError(.closed, "the node is stopping") }
+        let invitation = Invitation(
+            number: takeNumber(), code: code, secret: secret, terms: terms, seconds: seconds)
+        invitation.onChange = { [weak self] in self?.changed($0) }
+        invitations.append(invitation)
+        if invitations.count > NodeLimits.invitationsRememberedMax { invitations.removeFirst() }
+        log("an invitation is open until \(WallClock.text(invitation.expiresSeconds))")
+        onChange?()
+        return invitation
+    }
+
+    /// Takes a connection of a machine that wants to use a code.
+    func accept(_ connection: Connection, _ info: ConnectionInfo) {
+        guard let invitation = open else { return refuse(connection, .none) }
+        let group = PairingRoom.group(ofAddress: info.remoteName)
+        let ofGroup = guests.count { PairingRoom.group(ofAddress: $0.address) == group }
+        guard guests.count < NodeLimits.invitationGuestsMax, ofGroup < NodeLimits.pairingsPerAddressMax else {
+            log.aboutStranger("\(info.remoteName)  wants to use a code, and too many do already", key: "join \(group)")
+            return refuse(connection, .busy)
+        }
+        let link = InvitationLink(
+            accepted: connection, info: info,
+            own: InvitationLink.Own(id: ownID, name: ownName, secret: invitation.secret))
+        guard !link.isOver else { return }
+        guests.append(link)
+        link.onChange = { [weak self, weak invitation] link in
+            guard let self, let invitation else { return link.end(.none) }
+            guestChanged(link, invitation)
+        }
+    }
+
+    private func refuse(_ connection: Connection, _ reason: InvitationEnd) {
+        connection.write(InvitationSession.refusal(reason))
+        connection.close()
+        EventLoop.shared.schedule(afterSeconds: NodeLimits.pairingLingerSeconds) { connection.abort() }
+    }
+
+    private func guestChanged(_ link: InvitationLink, _ invitation: Invitation) {
+        guard let session = link.session else {
+            guests.removeAll { $0 === link }
+            return
+        }
+        let who = "\(session.peerName ?? "")  \(session.peerID.short)  \(link.address)"
+        switch session.state {
+        case .proved:
+            guard invitation.state == .open, invitation.owner.map({ $0 == session.peerID }) ?? true else {
+                return link.end(.none)
+            }
+            invitation.owner = session.peerID
+            invitation.guest = (session.peerName ?? session.peerID.short, link.address)
+            link.offer(invitation.terms)
+        case .failed(.wrong, byPeer: false, triesLeft: nil):
+            invitation.guest = (session.peerName ?? session.peerID.short, link.address)
+            invitation.noteWrong()
+            log.aboutStranger("\(who)  used a wrong code", key: "wrong code \(session.peerID)")
+            link.refuse(triesLeft: invitation.triesLeft)
+        case .agreed:
+            // Also when the time has just ended: the other side has written its book by now.
+            guard invitation.state == .open || invitation.state == .expired else { return link.end(.none) }
+            do {
+                let peer = try newcomers.trust(session.peerID, calling: session.peerName, at: nil)
+                link.stored()
+                invitation.used(by: peer)
+            } catch {
+                log("\(who)  could not be trusted: \(error.message)")
+                link.end(.failed)
+            }
+        default: break
+        }
+        if link.isOver { guests.removeAll { $0 === link } }
+    }
+
+    private func changed(_ invitation: Invitation) {
+        switch invitation.state {
+        case .open: break
+        case .used: log("the invitation was used by \(invitation.peer?.name ?? "")")
+        case .spent: log("the invitation is good no more: too many wrong codes came")
+        case .expired: log("the invitation has expired")
+        case .cancelled: log("the invitation was taken back")
+        }
+        // Whoever has proved to know the code is in the middle of writing its book.
+        if invitation.state != .open {
+            for guest in guests where guest.session?.state != .offered { guest.end(.none) }
+        }
+        onChange?()
+    }
+
+    // MARK: Being invited
+
+    /// Uses a code.
+    ///
+    /// - Parameter candidates: the machines that it may be of.
+    /// - Throws: `.busy` when codes are being tried already; `.closed` when the node stops.
+    func use(_ code: InvitationCode, with candidates: [JoinAttempt.Candidate]) async throws(KithError) -> JoinAttempt {
+        guard joins.count(where: { !$0.isOver }) < NodeLimits.joinsAtOnceMax else {
+            throw KithError(.busy, "several codes are being tried already", remedy: "Try again in a minute")
+        }
+        let secret = try await Self.secret(of: code)
+        guard !isStopped else { throw KithError(.closed, "the node is stopping") }
+        let own = InvitationLink.Own(id: ownID, name: ownName, secret: secret)
+        let attempt = JoinAttempt(number: takeNumber(), candidates: candidates) { [client] candidate in
+            InvitationLink(
+                dialling: candidate.addresses, expecting: candidate.shortID, tls: client, own: own)
+        } trust: { [newcomers] link throws(KithError) in
+            guard let session = link.session, session.state == .agreed else {
+                throw KithError(.internal, "a node was to be trusted before both sides have agreed")
+            }
+            return try newcomers.trust(session.peerID, calling: session.peerName, at: link.dialled)
+        } onChange: { [weak self] in
+            self?.onChange?()
+        }
+        joins.append(attempt)
+        if joins.count > NodeLimits.invitationsRememberedMax, let oldest = joins.firstIndex(where: \.isOver) {
+            joins.remove(at: oldest)
+        }
+        attempt.start()
+        return attempt
+    }
+
+    /// Ends everything because the node stops.
+    func stop() {
+        isStopped = true
+        for invitation in invitations { invitation.end(.cancelled) }
+        for guest in guests { guest.end(.cancelled) }
+        for join in joins { join.end(.cancelled) }
+        (invitations, guests, joins) = ([], [], [])
+        onChange = nil
+    }
+
+    private func takeNumber() -> Int {
+        defer { nextNumber += 1 }
+        return nextNumber
+    }
+
+    /// Not on the loop: it takes a moment on purpose.
+    private nonisolated static func secret(of code: InvitationCode) async throws(KithError) -> InvitationSecret {
+        let result = await Task.detached { () -> Result<InvitationSecret, KithError> in
+            do throws(KithError) { return .success(try code.secret()) } catch { return .failure(error) }
+        }.value
+        return try result.get()
+    }
+}

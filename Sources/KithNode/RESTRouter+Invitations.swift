@@ -1,0 +1,106 @@
+import KithDocuments
+import KithTransport
+import KithTrust
+
+extension RESTRouter {
+    /// Everything under `/_kith/invitations`.
+    func invitations(_ exchange: RESTExchange) async throws {
+        let request = exchange.request
+        guard request.path.count > 2 else {
+            try allow(request, "POST")
+            return try await invite(exchange)
+        }
+        guard request.path.count == 3, let number = Int(request.path[2]),
+            let invitation = node.invitations.invitation(number)
+        else { throw KithError(.notFound, "there is no such invitation", remedy: "Make one with kith pair invite") }
+        try allow(request, "GET", "HEAD", "DELETE")
+        if request.method == "DELETE" { invitation.end(.cancelled) }
+        guard request.method == "GET", request.query["feed"] == "continuous" else {
+            return exchange.respond(HTTPAnswer(200, invitation.json))
+        }
+        await follow(exchange) {
+            (invitation.version, invitation.json, invitation.state != .open)
+        } onGone: {
+            invitation.end(.cancelled)
+        }
+    }
+
+    /// Opens an invitation; the answer has its code.
+    private func invite(_ exchange: RESTExchange) async throws {
+        let body = exchange.request.body.isEmpty ? [:] : try JSONValue(parsing: exchange.request.body)
+        guard let members = body.objectValue else { throw KithError(.badRequest, "the body must be a JSON object") }
+        for member in members where member.name != "expires" {
+            throw KithError(.badRequest, "an invitation has no \"\(member.name)\"")
+        }
+        var seconds = NodeLimits.invitationSecondsDefault
+        if let expires = body["expires"] {
+            guard let number = expires.int64Value else { throw KithError(.badRequest, "expires must be whole seconds") }
+            seconds = Double(number)
+        }
+        let invitation = try await node.invitations.invite(terms: [:], seconds: seconds)
+        guard !exchange.isClosed else { return invitation.end(.cancelled) }
+        var answer = invitation.json.objectValue.map { $0.map { ($0.name, $0.value) } } ?? []
+        answer.append(("code", .string(invitation.code.text)))
+        exchange.respond(HTTPAnswer(201, JSONValue(object: answer)))
+    }
+
+    /// Everything under `/_kith/joins`.
+    func joins(_ exchange: RESTExchange) async throws {
+        let request = exchange.request
+        guard request.path.count > 2 else {
+            try allow(request, "POST")
+            let body = try JSONValue(parsing: request.body)
+            guard let text = body["code"]?.stringValue else {
+                throw KithError(.badRequest, "the body must be {\"code\": CODE, \"with\": NAME, ID or ADDRESS}")
+            }
+            let code = try InvitationCode(parsing: text)
+            let attempt = try await node.invitations.use(
+                code, with: try node.invitationCandidates(body["with"]?.stringValue))
+            return exchange.respond(HTTPAnswer(201, attempt.json))
+        }
+        guard request.path.count == 3, let number = Int(request.path[2]), let attempt = node.invitations.join(number)
+        else { throw KithError(.notFound, "there is no such use of a code") }
+        try allow(request, "GET", "HEAD", "DELETE")
+        if request.method == "DELETE" { attempt.end(.cancelled) }
+        guard request.method == "GET", request.query["feed"] == "continuous" else {
+            return exchange.respond(HTTPAnswer(200, attempt.json))
+        }
+        await follow(exchange) {
+            (attempt.version, attempt.json, attempt.isOver)
+        } onGone: {
+            attempt.end(.cancelled)
+        }
+    }
+
+    /// Something as a line at each change, until it is over. Who follows it and goes away gives it up.
+    ///
+    /// - Parameters:
+    ///   - look: its version, the line, and whether it is over.
+    ///   - onGone: gives it up.
+    func follow(
+        _ exchange: RESTExchange, look: () -> (version: Int, json: JSONValue, isOver: Bool),
+        onGone: @escaping () -> Void
+    ) async {
+        exchange.startStream()
+        exchange.onClosed = { [weak node] in
+            onGone()
+            node?.statusChanged()
+        }
+        var told = 0
+        while !exchange.isClosed {
+            let version = node.statusVersion
+            let now = look()
+            if now.version > told {
+                told = now.version
+                await exchange.send(now.json.canonicalBytes() + [UInt8(ascii: "\n")])
+                continue
+            }
+            if now.isOver || node.isStopping { break }
+            await node.waitForStatus(after: version)
+        }
+        exchange.onClosed = nil
+        // The client may have gone before anybody listened for that.
+        if exchange.isClosed { onGone() }
+        exchange.endStream()
+    }
+}
