@@ -28,6 +28,8 @@ enum PairInviteCommand: Command {
             }
             body.append(("expires", JSONValue(Int64(milliseconds / 1_000))))
         }
+        // Before there is anything to take back.
+        Interruption.begin()
         let made = try context.node.json(
             NodeRequest("POST", ["_kith", "invitations"], body: JSONValue.object(JSONObject(body)).canonicalBytes()))
         guard let number = made["invitation"]?.intValue, let code = made["code"]?.stringValue else {

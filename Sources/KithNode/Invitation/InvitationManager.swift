@@ -69,7 +69,7 @@ final class InvitationManager {
         invitation.onChange = { [weak self] in self?.changed($0) }
         invitations.append(invitation)
         if invitations.count > NodeLimits.invitationsRememberedMax { invitations.removeFirst() }
-        log("an invitation is open until \(WallClock.text(invitation.expiresSeconds))")
+        log("invitation \(invitation.number) is open until \(WallClock.text(invitation.expiresSeconds))")
         onChange?()
         return invitation
     }
@@ -138,10 +138,10 @@ final class InvitationManager {
     private func changed(_ invitation: Invitation) {
         switch invitation.state {
         case .open: break
-        case .used: log("the invitation was used by \(invitation.peer?.name ?? "")")
-        case .spent: log("the invitation is good no more: too many wrong codes came")
-        case .expired: log("the invitation has expired")
-        case .cancelled: log("the invitation was taken back")
+        case .used: log("invitation \(invitation.number) was used by \(invitation.peer?.name ?? "")")
+        case .spent: log("invitation \(invitation.number) is good no more: too many wrong codes came")
+        case .expired: log("invitation \(invitation.number) has expired")
+        case .cancelled: log("invitation \(invitation.number) was taken back")
         }
         // Whoever has proved to know the code is in the middle of writing its book.
         if invitation.state != .open {
