@@ -104,10 +104,10 @@ public final class Node {
         links.onChange = { [weak self] in self?.statusChanged() }
         pairing.onChange = { [weak self] in self?.statusChanged() }
         invitations.onChange = { [weak self] in self?.statusChanged() }
-        newcomers.onTrust = { [weak self] id, name, address throws(KithError) in
+        newcomers.onTrust = { [weak self] id, name, address, terms throws(KithError) in
             guard let self, !isStopping else { throw KithError(.closed, "the node is stopping") }
             if let address { links.answered(id, at: address) }
-            return try trust(id, name: name)
+            return try trust(id, name: name, terms: terms)
         }
         registry.onOpen = { [weak self] database in
             guard let self else { return }
@@ -299,14 +299,19 @@ public final class Node {
     ///
     /// - Throws: errors of the book: a name that is taken, this node itself, a disk that is full.
     @discardableResult
-    public func trust(_ id: NodeID, name: String?) throws(KithError) -> Peer {
+    public func trust(_ id: NodeID, name: String?) throws(KithError) -> Peer { try trust(id, name: name, terms: nil) }
+
+    /// - Parameter terms: how databases are shared with it from the first moment; `nil` leaves what is said.
+    func trust(_ id: NodeID, name: String?, terms: InvitationTerms?) throws(KithError) -> Peer {
         guard id != home.identity.nodeID else {
             throw KithError(
                 .badRequest, "that is this node's own ID",
                 remedy: "Type the ID that kith id prints on the other machine")
         }
         let name = name ?? nearby.name(shortID: id.short) ?? id.short
-        let peer = try home.peerBook.add(id, name: name)
+        let old = home.peerBook.peer(id)
+        let peer = try home.peerBook.add(id, name: name, terms: terms)
+        if let old { links.sharingChanged(from: old) }
         log("\(peer.name)  \(id.short)  is trusted now")
         links.refresh()
         statusChanged()

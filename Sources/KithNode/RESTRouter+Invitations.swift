@@ -29,7 +29,7 @@ extension RESTRouter {
     private func invite(_ exchange: RESTExchange) async throws {
         let body = exchange.request.body.isEmpty ? [:] : try JSONValue(parsing: exchange.request.body)
         guard let members = body.objectValue else { throw KithError(.badRequest, "the body must be a JSON object") }
-        for member in members where member.name != "expires" {
+        for member in members where !["expires", "databases", "access"].contains(member.name) {
             throw KithError(.badRequest, "an invitation has no \"\(member.name)\"")
         }
         var seconds = NodeLimits.invitationSecondsDefault
@@ -37,11 +37,40 @@ extension RESTRouter {
             guard let number = expires.int64Value else { throw KithError(.badRequest, "expires must be whole seconds") }
             seconds = Double(number)
         }
-        let invitation = try await node.invitations.invite(terms: [:], seconds: seconds)
-        guard !exchange.isClosed else { return invitation.end(.cancelled) }
-        var answer = invitation.json.objectValue.map { $0.map { ($0.name, $0.value) } } ?? []
-        answer.append(("code", .string(invitation.code.text)))
-        exchange.respond(HTTPAnswer(201, JSONValue(object: answer)))
+        let invitation = try await node.invitations.invite(terms: try Self.terms(body), seconds: seconds)
+        var answer = invitation.json
+        answer["code"] = .string(invitation.code.text)
+        guard exchange.request.query["feed"] == "continuous" else {
+            return exchange.respond(HTTPAnswer(201, answer))
+        }
+        // In one request, so that whoever goes away after it has been made has followed it.
+        await follow(exchange, first: answer) {
+            (invitation.version, invitation.json, invitation.state != .open)
+        } onGone: {
+            invitation.end(.cancelled)
+        }
+    }
+
+    private static func terms(_ body: JSONValue) throws -> InvitationTerms? {
+        guard body["databases"] != nil || body["access"] != nil else { return nil }
+        var databases: [DatabaseName] = []
+        if let list = body["databases"] {
+            guard let items = list.arrayValue else { throw KithError(.badRequest, "databases must be a list of names") }
+            databases = try items.map {
+                guard let text = $0.stringValue else {
+                    throw KithError(.badRequest, "databases must be a list of names")
+                }
+                return try DatabaseName(text)
+            }
+        }
+        var access = PeerAccess.both
+        if let value = body["access"] {
+            guard let given = value.stringValue.flatMap(PeerAccess.init), given != .noAccess else {
+                throw KithError(.badRequest, "access must be both, read or write")
+            }
+            access = given
+        }
+        return try InvitationTerms(databases: databases, access: access)
     }
 
     /// Everything under `/_kith/joins`.
@@ -56,7 +85,14 @@ extension RESTRouter {
             let code = try InvitationCode(parsing: text)
             let attempt = try await node.invitations.use(
                 code, with: try node.invitationCandidates(body["with"]?.stringValue))
-            return exchange.respond(HTTPAnswer(201, attempt.json))
+            guard request.query["feed"] == "continuous" else {
+                return exchange.respond(HTTPAnswer(201, attempt.json))
+            }
+            return await follow(exchange) {
+                (attempt.version, attempt.json, attempt.isOver)
+            } onGone: {
+                attempt.end(.cancelled)
+            }
         }
         guard request.path.count == 3, let number = Int(request.path[2]), let attempt = node.invitations.join(number)
         else { throw KithError(.notFound, "there is no such use of a code") }
@@ -75,10 +111,11 @@ extension RESTRouter {
     /// Something as a line at each change, until it is over. Who follows it and goes away gives it up.
     ///
     /// - Parameters:
+    ///   - first: a line to begin with.
     ///   - look: its version, the line, and whether it is over.
     ///   - onGone: gives it up.
     func follow(
-        _ exchange: RESTExchange, look: () -> (version: Int, json: JSONValue, isOver: Bool),
+        _ exchange: RESTExchange, first: JSONValue? = nil, look: () -> (version: Int, json: JSONValue, isOver: Bool),
         onGone: @escaping () -> Void
     ) async {
         exchange.startStream()
@@ -86,6 +123,7 @@ extension RESTRouter {
             onGone()
             node?.statusChanged()
         }
+        if let first { await exchange.send(first.canonicalBytes() + [UInt8(ascii: "\n")]) }
         var told = 0
         while !exchange.isClosed {
             let version = node.statusVersion

@@ -106,12 +106,14 @@ public final class PeerBook: Sendable {
     ///   - name: see `NodeName`; no other peer may have it.
     ///   - addresses: `HOST:PORT` each; `nil` leaves those that are known.
     ///   - trustedAt: ISO 8601 in UTC; `nil` is now.
+    ///   - terms: how databases are shared with it from now on; `nil` leaves what is said, which for a new one is nothing.
     /// - Returns: the peer as it is in the book.
     /// - Throws: `badName`, `nameTaken`, `tooLarge` when the book is full, `badConfiguration` for bad addresses,
     ///   `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
     @discardableResult
     public func add(
-        _ id: NodeID, name: String, addresses: [String]? = nil, trustedAt: String? = nil
+        _ id: NodeID, name: String, addresses: [String]? = nil, trustedAt: String? = nil,
+        terms: InvitationTerms? = nil
     ) throws(KithError) -> Peer {
         try NodeName.check(name)
         if let addresses { try PeerBookFile.check(addresses: addresses) }
@@ -129,8 +131,9 @@ public final class PeerBook: Sendable {
             }
             let peer = Peer(
                 id: id, name: name, trustedAt: old?.trustedAt ?? trustedAt ?? Self.nowText(),
-                addresses: addresses ?? old?.addresses ?? [], sharing: old?.sharing ?? PeerSharing(),
-                databases: old?.databases ?? [:])
+                addresses: addresses ?? old?.addresses ?? [],
+                sharing: terms?.sharing ?? old?.sharing ?? PeerSharing(),
+                databases: terms?.databaseSharing ?? old?.databases ?? [:])
             contents.set(peer)
             return peer
         }

@@ -123,6 +123,33 @@ class Invitation(NodeTestCase):
         self.assertTrue(all("code" not in event for event in events))
         self.assertEqual(inviting.wait(), 0)
 
+    def test_terms(self):
+        """an invitation can be to certain databases, and to reading: what it says holds from the first moment"""
+        for node in (self.tablet, self.kitchen):
+            for name in ("clinic", "private"):
+                node.create(name)
+        rev = self.kitchen.put("clinic", "bed:1", {"n": 1})
+        self.kitchen.put("private", "secret", {"n": 1})
+        inviting, code = self.invite("--db", "clinic", "--read-only")
+        done = self.join(code)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("You may read clinic.", done.stdout)
+        self.assertEqual(inviting.end(), 0)
+        self.assertIn("It may read clinic.", inviting.shown)
+        wait_for("the document on tablet", lambda: self.tablet.has("clinic", "bed:1", rev))
+        peer = self.kitchen.get("/_kith/peers/tablet")
+        self.assertEqual((peer["access"], peer["databases"]), ("none", {"clinic": {"access": "read", "replication": None}}))
+        # What tablet writes stays there, and what is not shared is not seen.
+        self.tablet.put("clinic", "bed:2", {"n": 2})
+        rev = self.kitchen.put("clinic", "bed:3", {"n": 3})
+        wait_for("the next document on tablet", lambda: self.tablet.has("clinic", "bed:3", rev))
+        self.assertEqual(self.kitchen.request("GET", "/clinic/bed:2")[0], 404)
+        self.assertEqual(self.tablet.request("GET", "/private/secret")[0], 404)
+        for body in ({"access": "none"}, {"access": 1}, {"databases": "clinic"}, {"databases": ["_x"]}, {"name": "x"}):
+            self.assertEqual(self.kitchen.request("POST", "/_kith/invitations", body)[0], 400, body)
+        names = [f"database{n}" for n in range(17)]
+        self.assertEqual(self.kitchen.request("POST", "/_kith/invitations", {"databases": names})[0], 413)
+
     def test_mistakes(self):
         """what is no code, nobody who invites, and nobody nearby: each is said"""
         for code in ("", "7", "hello", "7-harbor-desert", "7-harbor-desert-bridges"):

@@ -5,6 +5,10 @@ enum PairInviteCommand: Command {
     static let spec = CommandSpec(
         "pair invite", summary: "give out a code with which another machine can pair",
         options: [
+            OptionSpec(
+                "db", value: .required("NAME"), isRepeatable: true,
+                help: "share this database with it, and no other (else all that both have)"),
+            OptionSpec("read-only", help: "it may read here and not write"),
             OptionSpec("expires", value: .required("TIME"), help: "how long the code is good (else 10m)"),
             OptionSpec("json", help: "one JSON object a line; the first has the code"),
         ],
@@ -14,6 +18,8 @@ enum PairInviteCommand: Command {
         ],
         examples: [
             CommandExample("kith pair invite", "then, on the other machine: kith pair join CODE"),
+            CommandExample(
+                "kith pair invite --db notes --read-only", "the other machine may read notes, and nothing else"),
             CommandExample("kith pair invite --expires 1h --json", "for a program"),
         ])
 
@@ -28,38 +34,35 @@ enum PairInviteCommand: Command {
             }
             body.append(("expires", JSONValue(Int64(milliseconds / 1_000))))
         }
-        // Before there is anything to take back.
-        Interruption.begin()
-        let made = try context.node.json(
-            NodeRequest("POST", ["_kith", "invitations"], body: JSONValue.object(JSONObject(body)).canonicalBytes()))
-        guard let number = made["invitation"]?.intValue, let code = made["code"]?.stringValue else {
-            throw ConnectionFailure.garbage("an invitation without its code")
+        if !arguments.values("db").isEmpty {
+            body.append(
+                (
+                    "databases",
+                    .array(
+                        try arguments.values("db").map {
+                            .string(try DocumentAddress.checkedDatabase($0))
+                        })
+                ))
         }
+        if arguments.has("read-only") { body.append(("access", "read")) }
+        let request = NodeRequest(
+            "POST", ["_kith", "invitations"], query: [("feed", "continuous")],
+            body: JSONValue.object(JSONObject(body)).canonicalBytes())
         let console = context.console
-        if isJSON {
-            try console.print(made.canonicalText())
-        } else {
-            try console.print("On the other machine, type:")
-            try console.print("")
-            try console.print("    kith pair join \(DisplayText.safe(code))")
-            try console.print("")
-            let until = made["expires_at"]?.stringValue.flatMap { Instant(parsing: $0) }
-                .map { ", until \(LocalTime.inSystemZone($0).clock)" }
-            try console.print("Good once\(until ?? ""). Ctrl-C takes it back.")
-        }
-        try console.flush()
-        var last = made
+        var last: JSONValue = [:]
         let signal = try FollowedFeed.follow(
-            ["_kith", "invitations", String(number)], context,
-            silenceMilliseconds: CommandLimits.invitationMilliseconds
-        ) { line in
+            request, context, silenceMilliseconds: CommandLimits.invitationMilliseconds
+        ) {
+            last["invitation"]?.intValue.map { ["_kith", "invitations", String($0)] }
+        } show: { line in
             if isJSON {
                 try console.print(line.canonicalText())
-                try console.flush()
+            } else if let code = line["code"]?.stringValue {
+                try show(code, until: line["expires_at"]?.stringValue, console)
             } else if let left = line["tries_left"]?.intValue, left < (last["tries_left"]?.intValue ?? left) {
-                console.note(
-                    "\(who(line)) used a wrong code. \(left == 1 ? "1 try" : "\(left) tries") left.")
+                console.note("\(who(line)) used a wrong code. \(left == 1 ? "1 try" : "\(left) tries") left.")
             }
+            try console.flush()
             last = line
         }
         switch last["state"]?.stringValue {
@@ -67,7 +70,7 @@ enum PairInviteCommand: Command {
             if !isJSON {
                 console.note("\(who(last)) used the code.")
                 try console.print(PairedText.line(last, console.style))
-                try console.print("  Databases of the same name are shared with it: kith status")
+                try console.print("  \(PairedText.shared(last["terms"], who: "It"))")
             }
             return ExitStatus.success
         case "expired": throw KithError(.timedOut, "nobody used the code in time", remedy: "Make a new one")
@@ -81,6 +84,15 @@ enum PairInviteCommand: Command {
         case "cancelled": throw KithError(.closed, "the invitation was taken back")
         default: throw ConnectionFailure.ended()
         }
+    }
+
+    private static func show(_ code: String, until time: String?, _ console: Console) throws {
+        try console.print("On the other machine, type:")
+        try console.print("")
+        try console.print("    kith pair join \(DisplayText.safe(code))")
+        try console.print("")
+        let until = time.flatMap { Instant(parsing: $0) }.map { ", until \(LocalTime.inSystemZone($0).clock)" }
+        try console.print("Good once\(until ?? ""). Ctrl-C takes it back.")
     }
 
     private static func who(_ line: JSONValue) -> String {

@@ -28,14 +28,16 @@ enum PairJoinCommand: Command {
             guard !with.isEmpty else { throw KithError(.badName, "the name of the machine is empty") }
             body.append(("with", .string(with)))
         }
-        let made = try context.node.json(
-            NodeRequest("POST", ["_kith", "joins"], body: JSONValue.object(JSONObject(body)).canonicalBytes()))
-        guard let number = made["join"]?.intValue else { throw ConnectionFailure.garbage("no number") }
+        let request = NodeRequest(
+            "POST", ["_kith", "joins"], query: [("feed", "continuous")],
+            body: JSONValue.object(JSONObject(body)).canonicalBytes())
         let console = context.console
-        var last = made
+        var last: JSONValue = [:]
         let signal = try FollowedFeed.follow(
-            ["_kith", "joins", String(number)], context, silenceMilliseconds: CommandLimits.pairingMilliseconds
-        ) { line in
+            request, context, silenceMilliseconds: CommandLimits.pairingMilliseconds
+        ) {
+            last["join"]?.intValue.map { ["_kith", "joins", String($0)] }
+        } show: { line in
             last = line
             if isJSON {
                 try console.print(line.canonicalText())
@@ -46,7 +48,7 @@ enum PairJoinCommand: Command {
         case "paired":
             if !isJSON {
                 try console.print(PairedText.line(last, console.style))
-                try console.print("  Databases of the same name are shared with it: kith status")
+                try console.print("  \(PairedText.shared(last["terms"], who: "You"))")
                 if last["confirmed"]?.boolValue != true {
                     console.note("  The connection was lost before it said that it trusts this node as well.")
                     console.note("  If kith status does not show it in sync soon, type the same once more.")

@@ -7,4 +7,20 @@ enum PairedText {
         let name = DisplayText.safe(value["peer"]?.stringValue ?? "")
         return "\(StatusMarks.good(style)) Paired with \(name)  \(DisplayText.safe(value["short"]?.stringValue ?? ""))"
     }
+
+    /// What one side may do at the other.
+    ///
+    /// - Parameters:
+    ///   - terms: with `access` and `databases`, where something was said.
+    ///   - who: `You` or `It`.
+    static func shared(_ terms: JSONValue?, who: String) -> String {
+        let what =
+            switch terms?["access"]?.stringValue {
+            case "read": "read"
+            case "write": "write"
+            default: "read and write"
+            }
+        let names = (terms?["databases"]?.arrayValue ?? []).compactMap(\.stringValue).map(DisplayText.safe)
+        return "\(who) may \(what) \(names.isEmpty ? "databases of the same name" : names.joined(separator: ", "))."
+    }
 }

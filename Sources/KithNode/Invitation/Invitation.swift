@@ -23,8 +23,8 @@ final class Invitation {
     let number: Int
     let code: InvitationCode
     let secret: InvitationSecret
-    /// What the other machine may do here, as it is told.
-    let terms: JSONValue
+    /// What the other machine may do here; `nil` leaves what was said before, which of a new one is nothing.
+    let terms: InvitationTerms?
     /// Until when it is good, in seconds since 1970.
     let expiresSeconds: Int64
     private(set) var state = State.open
@@ -40,7 +40,7 @@ final class Invitation {
     /// Called when it has changed.
     var onChange: ((Invitation) -> Void)?
 
-    init(number: Int, code: InvitationCode, secret: InvitationSecret, terms: JSONValue, seconds: Double) {
+    init(number: Int, code: InvitationCode, secret: InvitationSecret, terms: InvitationTerms?, seconds: Double) {
         self.number = number
         self.code = code
         self.secret = secret
@@ -79,7 +79,7 @@ final class Invitation {
     var json: JSONValue {
         var members: [(String, JSONValue)] = [
             ("invitation", JSONValue(Int64(number))), ("version", JSONValue(Int64(version))),
-            ("state", .string(state.rawValue)), ("terms", terms),
+            ("state", .string(state.rawValue)), ("terms", terms?.json ?? [:]),
             ("expires_at", .string(WallClock.text(expiresSeconds))), ("tries_left", JSONValue(Int64(triesLeft))),
         ]
         if let guest { members += [("name", .string(guest.name)), ("address", .string(guest.address))] }

@@ -43,10 +43,10 @@ final class InvitationManager {
     /// Opens an invitation.
     ///
     /// - Parameters:
-    ///   - terms: what the other machine is told that it may do.
+    ///   - terms: what the other machine may do here; `nil` leaves what was said before, which of a new one is nothing.
     ///   - seconds: how long it is good, within `NodeLimits.invitationSecondsRange`.
     /// - Throws: `.conflict` when one is open; `.badRequest` for a time out of range; `.closed` when the node stops.
-    func invite(terms: JSONValue, seconds: Double) async throws(KithError) -> Invitation {
+    func invite(terms: InvitationTerms?, seconds: Double) async throws(KithError) -> Invitation {
         guard NodeLimits.invitationSecondsRange.contains(seconds) else {
             throw KithError(
                 .badRequest,
@@ -113,7 +113,7 @@ final class InvitationManager {
             }
             invitation.owner = session.peerID
             invitation.guest = (session.peerName ?? session.peerID.short, link.address)
-            link.offer(invitation.terms)
+            link.offer(invitation.terms?.json ?? [:])
         case .failed(.wrong, byPeer: false, triesLeft: nil):
             invitation.guest = (session.peerName ?? session.peerID.short, link.address)
             invitation.noteWrong()
@@ -123,7 +123,8 @@ final class InvitationManager {
             // Also when the time has just ended: the other side has written its book by now.
             guard invitation.state == .open || invitation.state == .expired else { return link.end(.none) }
             do {
-                let peer = try newcomers.trust(session.peerID, calling: session.peerName, at: nil)
+                let peer = try newcomers.trust(
+                    session.peerID, calling: session.peerName, at: nil, terms: invitation.terms)
                 link.stored()
                 invitation.used(by: peer)
             } catch {
