@@ -32,3 +32,28 @@ func fuzzPairing(_ bytes: UnsafeRawBufferPointer) {
     }
     precondition(session.takeOutput().count < 4096)
 }
+
+private let fuzzedSecret = try? InvitationCode(parsing: "7-harbor-desert-bridge").secret()
+
+/// Any bytes at either side of an exchange of an invitation code: nothing proves to know the code.
+func fuzzInvitation(_ bytes: UnsafeRawBufferPointer) {
+    guard let first = bytes.first, let secret = fuzzedSecret else { return }
+    let id = NodeID(subjectPublicKeyHash: [UInt8](repeating: 1, count: 32))
+    let value = [UInt8](repeating: 2, count: InvitationSession.randomByteCount)
+    guard
+        var session = try? InvitationSession(
+            role: first & 1 == 0 ? .host : .guest, secret: secret, ownID: id, ownName: "a", peerID: id,
+            exporter: value, random: value)
+    else { preconditionFailure("no session") }
+    let half = Int(first >> 1) % bytes.count
+    session.receive(UnsafeRawBufferPointer(rebasing: bytes[1..<max(1, half)]))
+    session.offer([:])
+    session.receive(UnsafeRawBufferPointer(rebasing: bytes[max(1, half)...]))
+    session.stored()
+    switch session.state {
+    case .proved, .offered, .agreed, .stored, .paired: preconditionFailure("proved without the code")
+    default: break
+    }
+    precondition(session.takeOutput().count < 4096)
+    _ = try? InvitationCode(parsing: String(decoding: bytes, as: UTF8.self))
+}

@@ -72,6 +72,24 @@ class OnLan(LanTestCase):
         wait_for(f"the document on {b.name}", lambda: b.has("clinic", "patient:1", rev))
         self.await_all_in_sync(nodes)
 
+    def test_invitation_nearby(self):
+        """a code that is typed without a name finds the machine that gave it among those nearby"""
+        self.make_lan(3)
+        host, guest, other = nodes = [self.node_on(i) for i in (1, 2, 3)]
+        for node in nodes:
+            node.create("clinic")
+        self.await_nearby(guest, host.name)
+        self.await_nearby(guest, other.name)
+        rev = host.put("clinic", "patient:1", {"name": "Zoë"})
+        inviting = Terminal(host.argv("pair", "invite"), host.environment())
+        self.addCleanup(inviting.close)
+        inviting.until("Ctrl-C takes it back.")
+        code = inviting.shown.split("kith pair join ")[1].split()[0]
+        self.assertIn(f"Paired with {host.name}", guest.check("pair", "join", code))
+        self.assertEqual(inviting.end(), 0)
+        wait_for(f"the document on {guest.name}", lambda: guest.has("clinic", "patient:1", rev))
+        self.assertEqual(other.status()["peers"], [])
+
     def test_published(self):
         """a node is published as _kith._tcp with its short ID, and unpublished when it ends"""
         self.make_lan(2)
