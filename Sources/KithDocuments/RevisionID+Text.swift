@@ -104,10 +104,13 @@ extension RevisionID: CustomStringConvertible {
         let words = words
         switch form {
         case .hex:
-            for position in 0..<Int(inlineCount) {
-                let byte = words[position]
-                output.append(Self.hexDigit(byte >> 4))
-                output.append(Self.hexDigit(byte & 0xF))
+            withUnsafeTemporaryAllocation(byteCount: Self.inlineBytesMax * 2, alignment: 1) { digits in
+                for position in 0..<Int(inlineCount) {
+                    let byte = words[position]
+                    digits[2 * position] = Self.hexDigit(byte >> 4)
+                    digits[2 * position + 1] = Self.hexDigit(byte & 0xF)
+                }
+                output.append(contentsOf: UnsafeRawBufferPointer(rebasing: digits[..<(2 * Int(inlineCount))]))
             }
         case .shortText:
             for position in 0..<Int(inlineCount) { output.append(words[position]) }
@@ -153,6 +156,23 @@ extension RevisionID: CustomStringConvertible {
 
     private static func hexWords(_ digest: UnsafeRawBufferPointer) -> InlineWords? {
         var words = InlineWords()
+        if digest.count == inlineBytesMax * 2 {
+            // What nearly all are: digit by digit into whole words.
+            var all: UInt8 = 0
+            func word(_ digits: Range<Int>) -> UInt64 {
+                var word: UInt64 = 0
+                for position in digits {
+                    let value = hexValue(digest[position])
+                    all |= value
+                    word = word << 4 | UInt64(value & 0xF)
+                }
+                return word
+            }
+            (words.word0, words.word1) = (word(0..<16), word(16..<32))
+            words.word2 = UInt32(word(32..<40))
+            words.count = UInt8(inlineBytesMax)
+            return all < 16 ? words : nil
+        }
         var position = 0
         while position < digest.count {
             let high = hexValue(digest[position])

@@ -123,7 +123,7 @@ final class BlobReceiver {
                 // It came once for this revision, and went again before the others had come.
                 wanted[key]?.insert(number)
                 if fetching.insert(key).inserted { queue.append(key) }
-                return fetchInTurn()
+                return
             }
             held[number]?.missing.removeLast()
         }
@@ -144,9 +144,8 @@ final class BlobReceiver {
 
     // MARK: Fetching
 
-    private func fetchInTurn() {
-        if session.replicators.count == 1 { fetchNext() }
-    }
+    /// Whether blobs wait for their turn.
+    var hasQueue: Bool { queueHead < queue.count }
 
     /// Begins what there is room for.
     func fetchNext() {
@@ -188,7 +187,7 @@ final class BlobReceiver {
     }
 
     private func receive(_ bytes: [UInt8], _ fetch: BlobFetch) {
-        session.status.attachmentBytesReceived += UInt64(bytes.count)
+        session.standing.attachmentBytesReceived += UInt64(bytes.count)
         guard !fetch.isGivenUp else { return session.consume(bytes.count, ofResponseTo: fetch.tag) }
         fetch.receivedBytes += UInt64(bytes.count)
         fetch.pending.append(contentsOf: bytes)
@@ -309,7 +308,6 @@ final class BlobReceiver {
             fetching.remove(fetch.key)
             earlyEnds[fetch.key] = nil
         }
-        fetchInTurn()
     }
 
     private static func wrongLength(_ key: BlobKey, _ length: UInt64) -> KithError {

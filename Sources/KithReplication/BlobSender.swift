@@ -109,7 +109,7 @@ final class BlobSender {
         _ bytes: [UInt8], from start: UInt64, _ length: UInt64, _ digest: AttachmentDigest, _ message: BLIPMessage
     ) {
         let tag = session.makeTag()
-        session.status.attachmentBytesSent += UInt64(bytes.count)
+        session.standing.attachmentBytesSent += UInt64(bytes.count)
         let offset = start + UInt64(bytes.count)
         if offset < length {
             openCount += 1
@@ -124,7 +124,7 @@ final class BlobSender {
             .readBlobPiece(read.digest, offset: read.offset, count: limits.blobPieceBytes)
         ) { [unowned self] result in
             if case .blobPiece(let bytes, read.length) = result, !bytes.isEmpty {
-                session.status.attachmentBytesSent += UInt64(bytes.count)
+                session.standing.attachmentBytesSent += UInt64(bytes.count)
                 session.provide(bytes, toPull: tag)
                 let offset = read.offset + UInt64(bytes.count)
                 reads[tag] = offset < read.length ? Read(digest: read.digest, offset: offset, length: read.length) : nil

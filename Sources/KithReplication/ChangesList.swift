@@ -1,3 +1,4 @@
+import Glibc
 import KithDocuments
 
 /// The body of a `changes` message and of its answer, written and read.
@@ -11,9 +12,9 @@ enum ChangesList {
         var sequence: [UInt8]
         /// The revision, or `nil` when its document ID or revision ID is not legal here.
         var name: RevisionName?
-        /// The IDs as they came, for the record of a refusal.
-        var rawID: String
-        var rawRevision: String
+        /// The IDs as they came, for the record of a refusal; empty where `name` says the same.
+        var rawID = ""
+        var rawRevision = ""
     }
 
     /// What is answered to one entry.
@@ -37,7 +38,7 @@ enum ChangesList {
         list.append(UInt8(ascii: ","))
         JSONValue.append(id.text, to: &list)
         list.append(contentsOf: ",\"".utf8)
-        list.append(contentsOf: leaf.description.utf8)
+        leaf.append(to: &list)
         list.append(contentsOf: (isDeleted ? "\",true]" : "\"]").utf8)
     }
 
@@ -51,6 +52,7 @@ enum ChangesList {
     ///
     /// - Throws: `KithError` with `.protocolViolation` when it is not a list of entries or has too many.
     static func parse(_ body: [UInt8], entriesMax: Int) throws(KithError) -> [Entry] {
+        if let entries = body.withUnsafeBytes({ plainEntries($0, entriesMax: entriesMax) }) { return entries }
         let items = try array(body, what: "a changes list")
         guard items.count <= entriesMax else {
             throw KithError(.protocolViolation, "a changes list with \(items.count) entries; \(entriesMax) are allowed")
@@ -75,6 +77,47 @@ enum ChangesList {
         return entries
     }
 
+    /// Reads a list that has the form in which nodes write them, `[[1,"id","1-ab"],[2,"id","1-cd",true]]`, without making
+    /// values of it. `nil` for everything else, which is then read as any JSON is.
+    private static func plainEntries(_ body: UnsafeRawBufferPointer, entriesMax: Int) -> [Entry]? {
+        guard body.count > 2, body[0] == UInt8(ascii: "["), body[body.count - 1] == UInt8(ascii: "]") else {
+            return nil
+        }
+        var entries: [Entry] = []
+        var position = 1
+        func take(_ text: StaticString) -> Bool {
+            let count = text.utf8CodeUnitCount
+            guard position + count <= body.count, let base = body.baseAddress,
+                memcmp(base + position, text.utf8Start, count) == 0
+            else { return false }
+            position += count
+            return true
+        }
+        /// What stands before the next quote: no escape and nothing that a text may not have in it.
+        func takeText() -> UnsafeRawBufferPointer? {
+            let start = position
+            while position < body.count, body[position] != UInt8(ascii: "\"") {
+                guard body[position] >= 0x20, body[position] != UInt8(ascii: "\\") else { return nil }
+                position += 1
+            }
+            return UnsafeRawBufferPointer(rebasing: body[start..<position])
+        }
+        repeat {
+            guard entries.count < entriesMax, take("[") else { return nil }
+            let start = position
+            while position < body.count, body[position] &- UInt8(ascii: "0") < 10 { position += 1 }
+            // Above 2^53 and with zeros in front a number may have another form.
+            guard (1...15).contains(position - start), body[start] != UInt8(ascii: "0") else { return nil }
+            let sequence = Array(UnsafeRawBufferPointer(rebasing: body[start..<position]))
+            guard take(",\""), let idText = takeText(), let id = try? DocumentID(utf8: idText), take("\",\""),
+                let revisionText = takeText(), let revision = try? RevisionID(parsing: revisionText),
+                take("\"]") || take("\",true]") || take("\",false]")
+            else { return nil }
+            entries.append(Entry(sequence: sequence, name: RevisionName(id: id, revision: revision)))
+        } while take(",")
+        return position == body.count - 1 ? entries : nil
+    }
+
     /// Appends one answer to a list of answers under construction.
     static func append(_ answer: Answer, to list: inout [UInt8]) {
         list.append(list.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
@@ -85,7 +128,7 @@ enum ChangesList {
             list.append(UInt8(ascii: "["))
             for (index, ancestor) in ancestors.enumerated() {
                 list.append(contentsOf: (index == 0 ? "\"" : ",\"").utf8)
-                list.append(contentsOf: ancestor.description.utf8)
+                ancestor.append(to: &list)
                 list.append(UInt8(ascii: "\""))
             }
             list.append(UInt8(ascii: "]"))

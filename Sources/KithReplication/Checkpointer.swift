@@ -59,7 +59,6 @@ final class Checkpointer {
     private(set) var isLoaded = false
     private var isSaving = false
     private var dirtySinceSeconds: Double?
-    private var isSessionIdle = false
     private var retriesLeft = Checkpointer.retriesMax
 
     /// Attempts to save after the peer said that its copy has another revision, before the link is ended.
@@ -116,10 +115,15 @@ final class Checkpointer {
         }
     }
 
+    /// Whether there is something to save that nobody saves yet.
+    var isWaiting: Bool { dirtySinceSeconds != nil && !isSaving }
+
     /// When a save is due, in monotonic seconds.
-    var deadlineSeconds: Double? {
+    ///
+    /// - Parameter isIdle: whether the session has nothing else to do.
+    func deadlineSeconds(isIdle: Bool) -> Double? {
         guard let since = dirtySinceSeconds, !isSaving else { return nil }
-        return since + (isSessionIdle ? Self.idleDelaySeconds : replicator.configuration.limits.checkpointDelaySeconds)
+        return since + (isIdle ? Self.idleDelaySeconds : replicator.configuration.limits.checkpointDelaySeconds)
     }
 
     private var position: Position {
@@ -130,10 +134,12 @@ final class Checkpointer {
     }
 
     /// Looks whether there is something to save; called after each input of the replicator.
-    func note(isIdle: Bool) {
-        guard isLoaded else { return }
-        isSessionIdle = isIdle
-        if dirtySinceSeconds == nil, position != saved { dirtySinceSeconds = replicator.now.monotonicSeconds }
+    ///
+    /// - Returns: whether there is and was not before.
+    func note() -> Bool {
+        guard isLoaded, dirtySinceSeconds == nil, position != saved else { return false }
+        dirtySinceSeconds = replicator.now.monotonicSeconds
+        return true
     }
 
     /// Saves what is not saved, without waiting for more.
@@ -145,11 +151,8 @@ final class Checkpointer {
     /// Whether both copies say how far it is.
     var isSaved: Bool { isLoaded && !isSaving && position == saved }
 
-    func saveIfDue(isIdle: Bool) {
-        isSessionIdle = isIdle
-        guard let deadline = deadlineSeconds, replicator.now.monotonicSeconds >= deadline else { return }
-        save(position)
-    }
+    /// Saves what there is now.
+    func save() { save(position) }
 
     private func save(_ position: Position) {
         isSaving = true

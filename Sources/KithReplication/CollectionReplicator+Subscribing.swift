@@ -27,6 +27,5 @@ extension CollectionReplicator {
         session.reply(to: message)
         let pusher = Pusher(replicator: self, subscription, lastSequence: lastSequence)
         self.pusher = pusher
-        goOn()
     }
 }

@@ -19,6 +19,11 @@ final class CollectionReplicator {
     private(set) var lastSequence: UInt64
     /// Documents that the peer refused on earlier links and is offered once more.
     var toRetry: [DocumentID] = []
+    /// What the session's status has counted of it.
+    var counted = CollectionStanding()
+    /// Whether something has happened here since the session's turns, and whether it waits for its next turn.
+    var isTouched = false
+    var isWaiting = false
 
     init(session: ReplicationSession, collection: CollectionName, index: Int?, lastSequence: UInt64) {
         self.session = session
@@ -64,7 +69,6 @@ final class CollectionReplicator {
             pusher = Pusher(
                 replicator: self, Subscription(since: checkpoint.local, configuration), lastSequence: lastSequence)
         }
-        goOn()
     }
 
     private func subscribe(since: [UInt8]?) {
@@ -94,15 +98,22 @@ final class CollectionReplicator {
         pusher?.databaseChanged(lastSequence: lastSequence)
     }
 
-    /// Goes on after something has happened. Of several collections the session lets each have its turn.
-    func goOn() {
-        if session.replicators.count == 1 { work() }
-    }
-
-    /// Does whatever the shared windows allow now.
+    /// Does whatever the shared windows allow now; the session calls it after something has happened here, and while this waits.
     func work() {
         pusher?.work()
         puller?.work()
+    }
+
+    /// Whether there is something to do that waits for room in the windows, or for what is under way.
+    var hasWork: Bool { pusher?.hasWork == true || puller?.hasWork == true }
+
+    /// How the collection stands now.
+    var standing: CollectionStanding {
+        CollectionStanding(
+            toSend: pusher?.pending, toReceive: puller?.pending,
+            sentThrough: pusher.flatMap { $0.isFiltered ? nil : $0.sentThrough },
+            isIdle: isIdle,
+            isLoaded: checkpointer?.isLoaded ?? true)
     }
 
     /// Whether each side has everything of the other that it asks for and that may travel, as far as this side knows.
@@ -119,12 +130,12 @@ final class CollectionReplicator {
     // MARK: For the parts
 
     /// What may travel.
-    var directions: ReplicationDirections { session.status.directions }
+    var directions: ReplicationDirections { session.directions }
     var now: ReplicationInstant { session.now }
     var blobSender: BlobSender { session.blobSender }
 
     func perform(_ request: StoreRequest, then handler: @escaping (StoreResult) -> Void) {
-        session.perform(request, in: collection, then: handler)
+        session.perform(request, for: self, then: handler)
     }
 
     func refused(
@@ -165,7 +176,7 @@ final class CollectionReplicator {
 
     func send(_ request: consuming BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
         name(&request)
-        session.send(request, then: handler)
+        session.send(request, for: self, then: handler)
     }
 
     /// Sends a request whose response is handed out as it comes, see `ReplicationSession.send`.
@@ -174,7 +185,7 @@ final class CollectionReplicator {
         then handler: @escaping (BLIPMessage) -> Void
     ) -> UInt64 {
         name(&request)
-        return session.send(request, part: part, then: handler)
+        return session.send(request, for: self, part: part, then: handler)
     }
 
     private func name(_ request: inout BLIPOutgoing) {

@@ -14,7 +14,7 @@ final class Puller {
     private let windows: SharedWindows
     private var tracker: SequenceTracker<[UInt8]>
     private var lists: [ReceivedList] = []
-    private var awaited: [RevisionName: [Int]] = [:]
+    private var awaited: [RevisionName: AwaitedTickets] = [:]
     private var incoming: [ReceivedRevision] = []
     private var isInserting = false
     /// Revisions that wait for the bytes of their attachments.
@@ -22,12 +22,10 @@ final class Puller {
         replicator: replicator, ready: { [unowned self] item in take(item) },
         refuse: { [unowned self] item, error in
             refuse(item, error)
-            replicator.goOn()
         },
         gone: { [unowned self] item in
-            session.replyError(domain: "HTTP", code: 410, "its attachments are gone", to: item.message)
+            session.replyError(domain: "HTTP", code: 410, "its attachments are gone", to: item.number)
             finish(item.tickets)
-            replicator.goOn()
         })
     /// What the peer said it has behind its last list; `nil` from a peer that does not say.
     private var remaining: Int?
@@ -108,11 +106,14 @@ final class Puller {
         }
         list.message.body = []
         lists.append(list)
-        replicator.goOn()
     }
 
-    /// Answers the next list when the windows allow.
+    /// Whether there is something to answer, to store or to fetch.
+    var hasWork: Bool { !lists.isEmpty || !incoming.isEmpty || blobs.hasQueue }
+
+    /// Stores what has come, and answers the next list when the windows allow.
     func work() {
+        insert()
         blobs.fetchNext()
         guard !windows.isLookingUp, let list = lists.first,
             windows.awaitedRevisions + windows.heldRevisions < limits.awaitedRevisionsMax,
@@ -135,7 +136,6 @@ final class Puller {
                 answer(entries, judgements, to: list.message)
             default: return session.storeFailed(result)
             }
-            replicator.goOn()
         }
     }
 
@@ -144,7 +144,8 @@ final class Puller {
     private func answer(_ entries: [ChangesList.Entry], _ lookups: [RevisionLookup], to message: BLIPMessage) {
         var body: [UInt8] = []
         var lookups = lookups[...]
-        let announced = Set(entries.compactMap(\.name))
+        /// What the list announces; made where it is asked for.
+        lazy var announced = Set(entries.compactMap(\.name))
         /// The ticket of the change at hand. A document with several leaves has an entry for each, and is done with the last
         /// of them: until then one is held open.
         var change: (sequence: [UInt8], ticket: Int)?
@@ -155,13 +156,13 @@ final class Puller {
             change = (entry.sequence, ticket)
             return ticket
         }
-        func wait(for name: RevisionName, _ ticket: Int) {
+        func wait(for name: RevisionName, _ ticket: Int) -> Bool {
             tracker.open(ticket)
-            expect(name, ticket)
+            return expect(name, ticket)
         }
         /// Tells a Kith node what may be wrong with its leaves, or with those here; a `norev` finishes it.
         func tell(_ name: RevisionName, _ ticket: Int, _ revisions: [RevisionID]) {
-            wait(for: name, ticket)
+            _ = wait(for: name, ticket)
             ChangesList.append(.wanted(revisions), to: &body)
         }
         for entry in entries {
@@ -182,8 +183,7 @@ final class Puller {
                 ChangesList.append(.declined, to: &body)
             case .missing(let ancestors):
                 // Asked for already under an earlier sequence: once is enough.
-                let isNew = awaited[name] == nil
-                wait(for: name, ticket)
+                let isNew = wait(for: name, ticket)
                 ChangesList.append(isNew ? .wanted(ancestors) : .declined, to: &body)
             }
         }
@@ -194,23 +194,20 @@ final class Puller {
     // MARK: Revisions
 
     func receiveRevision(_ message: BLIPMessage) {
-        if message.properties.int("error") ?? 0 != 0 {
+        let parsed: IncomingRevision?
+        do {
+            parsed = try RevisionMessage.parse(message, limits: limits)
+        } catch {
+            return refuseRevision(message, error)
+        }
+        guard let incoming = parsed else {
             // Couchbase Lite takes it for a `norev` as well.
             session.reply(to: message)
             return receiveNoRevision(message)
         }
-        let incoming: IncomingRevision
-        do {
-            incoming = try RevisionMessage.parse(message, limits: limits)
-        } catch {
-            return refuseRevision(message, error)
-        }
-        let name = RevisionName(id: incoming.id, revision: incoming.revision)
-        let tickets = takeAwaited(name)
+        let tickets = takeAwaited(RevisionName(id: incoming.id, revision: incoming.revision))
         let size = incoming.body.count + message.properties.byteCount + limits.receivedRevisionOverheadBytes
-        var message = message
-        message.body = []
-        let item = ReceivedRevision(revision: incoming, message: message, tickets: tickets, size: size)
+        let item = ReceivedRevision(revision: incoming, number: message.number, tickets: tickets, size: size)
         guard !incoming.attachments.isEmpty else { return take(item) }
         // What an honest peer sends before it waits for answers is far below both.
         guard windows.heldBytes + size <= limits.heldRevisionBytesMax,
@@ -223,7 +220,6 @@ final class Puller {
     private func take(_ item: ReceivedRevision) {
         windows.receivedBytes += item.size
         incoming.append(item)
-        insert()
     }
 
     /// A revision that cannot be taken as it came: its sender is told, and nothing waits for it any more.
@@ -241,7 +237,6 @@ final class Puller {
         let proofs = replicator.configuration.peerIsKith ? RevisionMessage.supersessions(message, of: name.id) : []
         replicator.supersede(proofs) { [unowned self] in
             finish(tickets)
-            replicator.goOn()
         }
     }
 
@@ -256,7 +251,7 @@ final class Puller {
             bytes += incoming[count].size
             count += 1
         }
-        let batch = Array(incoming[..<count])
+        let batch = Array(incoming.prefix(count))
         incoming.removeFirst(count)
         replicator.perform(.insert(batch.map(\.revision))) { [unowned self] result in
             isInserting = false
@@ -266,8 +261,6 @@ final class Puller {
                 return session.storeFailed(result)
             }
             for (item, outcome) in zip(batch, outcomes) { stored(item, outcome) }
-            insert()
-            replicator.goOn()
         }
     }
 
@@ -275,18 +268,19 @@ final class Puller {
         switch outcome {
         case .success(let insertion):
             if case .inserted(let sequence) = insertion.outcome {
-                session.status.revisionsReceived += 1
-                replicator.pusher?.noteEcho(item.name, sequence, after: insertion.previousSequence)
+                session.standing.revisionsReceived += 1
+                replicator.pusher?.noteEcho(
+                    item.revision.revision, sequence, after: insertion.previousSequence)
             }
             replicator.taken(item.name, isOutgoing: false)
-            session.reply(to: item.message)
+            session.reply(to: item.number)
             finish(item.tickets)
         case .failure(let error) where error.code == .attachmentMissing && item.blobAttempts < limits.blobAttemptsMax:
             // It was here when it was looked for; the last document that had it has been edited since.
             blobs.hold(item)
         case .failure(let error) where error.code == .conflict && item.revision.refusesConflict:
             // Nothing is wrong with the document: the client resolves the conflict and comes again.
-            session.replyError(error, to: item.message)
+            session.replyError(error, to: item.number)
             finish(item.tickets)
         case .failure(let error): refuse(item, error)
         }
@@ -295,22 +289,30 @@ final class Puller {
     private func refuse(_ item: ReceivedRevision, _ error: KithError) {
         replicator.refused(
             item.name, by: .here, isOutgoing: false, code: error.code.httpStatus, reason: error.message)
-        session.replyError(error, to: item.message)
+        session.replyError(error, to: item.number)
         finish(item.tickets)
     }
 
-    private func expect(_ name: RevisionName, _ ticket: Int) {
-        if awaited[name] == nil { windows.awaitedRevisions += 1 }
-        awaited[name, default: []].append(ticket)
+    /// - Returns: whether it was not awaited before.
+    private func expect(_ name: RevisionName, _ ticket: Int) -> Bool {
+        guard var earlier = awaited.updateValue(AwaitedTickets(ticket), forKey: name) else {
+            windows.awaitedRevisions += 1
+            return true
+        }
+        earlier.others.append(ticket)
+        awaited[name] = earlier
+        return false
     }
 
-    private func takeAwaited(_ name: RevisionName) -> [Int] {
-        guard let tickets = awaited.removeValue(forKey: name) else { return [] }
+    private func takeAwaited(_ name: RevisionName) -> AwaitedTickets? {
+        guard let tickets = awaited.removeValue(forKey: name) else { return nil }
         windows.awaitedRevisions -= 1
         return tickets
     }
 
-    private func finish(_ tickets: [Int]) {
-        for ticket in tickets { tracker.close(ticket) }
+    private func finish(_ tickets: AwaitedTickets?) {
+        guard let tickets else { return }
+        tracker.close(tickets.first)
+        for ticket in tickets.others { tracker.close(ticket) }
     }
 }

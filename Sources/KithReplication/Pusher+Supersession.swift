@@ -13,7 +13,6 @@ extension Pusher {
         replicator.supersede(proofs) { [unowned self] in
             replicator.windows.unansweredLists -= 1
             for one in outgoing { sendGone(one) }
-            replicator.goOn()
         }
     }
 
@@ -34,7 +33,6 @@ extension Pusher {
                 rest = rest.dropFirst(leaves.count)
                 sendGone(outgoing, proof: proof)
             }
-            replicator.goOn()
         }
     }
 }

@@ -25,11 +25,12 @@ final class Pusher {
     private var saidCaughtUp = false
     /// Whether the peer takes nothing.
     private var isStopped = false
-    /// Under which sequence revisions of this peer were stored, and that of their documents before.
-    private var echoes: [RevisionName: (sequence: UInt64, previous: UInt64)] = [:]
+    /// Revisions that came from this peer.
+    private var echoes = EchoList()
     /// Everything up to here has been announced as it was when nothing lay behind it.
     private var caughtUpThrough: UInt64 = 0
     private let subscription: Subscription
+
     private var batchMax: Int { subscription.batchMax }
 
     init(replicator: CollectionReplicator, _ subscription: Subscription, lastSequence: UInt64) {
@@ -70,7 +71,6 @@ final class Pusher {
         // What is asked for once ends where it was when it was asked for, however busy the database is.
         guard subscription.isContinuous, lastSequence > self.lastSequence else { return }
         self.lastSequence = lastSequence
-        replicator.goOn()
     }
 
     /// Announces and sends nothing more: the peer does not take it. What it did not acknowledge stays open, so that no checkpoint
@@ -82,21 +82,42 @@ final class Pusher {
     /// state before had not been announced yet, which nobody would be told of otherwise. And so is one of a document with
     /// several leaves: the peer may have learnt while the revision was on its way that another leaf supersedes it, and says
     /// so only when it is asked.
-    func noteEcho(_ name: RevisionName, _ sequence: UInt64, after previous: UInt64) {
-        guard windows.echoes < limits.echoesMax else { return }
-        if echoes.updateValue((sequence, previous), forKey: name) == nil { windows.echoes += 1 }
+    func noteEcho(_ revision: RevisionID, _ sequence: UInt64, after previous: UInt64) {
+        guard windows.echoes < limits.echoesMax, sequence > cursor else { return }
+        windows.echoes += echoes.append(EchoList.Echo(revision: revision, sequence: sequence, previous: previous))
     }
 
-    /// Whether the peer knows all that there is to say of a leaf, since it came from the peer. Asked once.
-    private func isEcho(_ name: RevisionName, of change: Change) -> Bool {
-        guard let echo = echoes.removeValue(forKey: name) else { return false }
-        windows.echoes -= 1
-        return echo.sequence == change.sequence && echo.previous <= caughtUpThrough && change.leaves.count == 1
+    /// What came from the peer under a sequence, or the first behind it.
+    private func echo(from sequence: UInt64) -> EchoList.Echo? {
+        windows.echoes -= echoes.forget(before: sequence)
+        return echoes.first
     }
+
+    /// Whether the peer knows all that there is to say of a change, since it made it.
+    private func isEcho(_ change: Change) -> Bool {
+        guard let echo = echo(from: change.sequence), echo.sequence == change.sequence else { return false }
+        return echo.revision == change.winner.revision && echo.previous <= caughtUpThrough && change.leaves.count == 1
+    }
+
+    /// Passes over new documents that came from the peer, without reading them from the store: nothing but what the peer has
+    /// sent can lie under their sequences.
+    private func passEchoes() {
+        guard subscription.isContinuous, !isReadingChanges else { return }
+        while let echo = echo(from: cursor + 1), echo.sequence == cursor + 1, echo.previous == 0 {
+            if caughtUpThrough == cursor { caughtUpThrough = echo.sequence }
+            cursor = echo.sequence
+        }
+        lastSequence = max(lastSequence, cursor)
+        if cursor == lastSequence { remaining = 0 }
+    }
+
+    /// Whether there is something to announce or to send.
+    var hasWork: Bool { !isStopped && (cursor < lastSequence || queued > 0 || !replicator.toRetry.isEmpty) }
 
     /// Does whatever the windows allow.
     func work() {
         guard !isStopped else { return }
+        passEchoes()
         readRevisions()
         readChanges()
         offerRefusedAgain()
@@ -111,6 +132,10 @@ final class Pusher {
 
     // MARK: Announcing
 
+    private var recountIntervalSeconds: Double {
+        max(limits.recountIntervalSeconds, Double(remaining ?? 0) / limits.recountedDocumentsPerSecond)
+    }
+
     private func readChanges() {
         guard !isReadingChanges, cursor < lastSequence,
             windows.unansweredLists < limits.unansweredListsMax, queued < limits.queuedRevisionsMax
@@ -120,7 +145,7 @@ final class Pusher {
         // How many of certain documents remain is only known at the end.
         let counts =
             subscription.documentIDs == nil
-            && replicator.now.monotonicSeconds >= countedAtSeconds + limits.recountIntervalSeconds
+            && replicator.now.monotonicSeconds >= countedAtSeconds + recountIntervalSeconds
         replicator.perform(.readChanges(since: cursor, limit: batchMax, counts: counts)) { [unowned self] result in
             isReadingChanges = false
             windows.unansweredLists -= 1
@@ -141,7 +166,6 @@ final class Pusher {
             if cursor >= lastSequence { remaining = 0 }
             announce(changes, withholding: withheld)
             if isCaughtUp { caughtUpThrough = max(caughtUpThrough, last) }
-            replicator.goOn()
         }
     }
 
@@ -166,24 +190,21 @@ final class Pusher {
                 changes.filter { $0.sequence <= subscription.since }.map {
                     Change(sequence: cursor, id: $0.id, leaves: $0.leaves)
                 }, withholding: withheld)
-            replicator.goOn()
         }
     }
 
     private func announce(_ changes: [Change], withholding withheld: Set<RevisionName>) {
         var body: [UInt8] = []
         var announced: [(name: RevisionName, sequence: UInt64, ticket: Int)] = []
+        announced.reserveCapacity(changes.count)
         for change in changes {
-            let leaves = leaves(toAnnounceOf: change, withholding: withheld)
-            let names = leaves.map { RevisionName(id: change.id, revision: $0.revision) }
-            let fresh = names.indices.filter { !isEcho(names[$0], of: change) }
-            let ticket = tracker.add(change.sequence, open: fresh.count)
-            for index in fresh {
+            let leaves = isEcho(change) ? [] : leaves(toAnnounceOf: change, withholding: withheld)
+            let ticket = tracker.add(change.sequence, open: leaves.count)
+            for leaf in leaves {
                 ChangesList.append(
-                    sequence: change.sequence, tag: replicator.configuration.filterTag, change.id,
-                    leaves[index].revision, isDeleted: leaves[index].isDeleted,
-                    to: &body)
-                announced.append((names[index], change.sequence, ticket))
+                    sequence: change.sequence, tag: replicator.configuration.filterTag, change.id, leaf.revision,
+                    isDeleted: leaf.isDeleted, to: &body)
+                announced.append((RevisionName(id: change.id, revision: leaf.revision), change.sequence, ticket))
             }
         }
         guard !announced.isEmpty else { return }
@@ -194,14 +215,12 @@ final class Pusher {
         if replicator.configuration.peerIsKith, let remaining {
             properties.append(ReplicationSession.remainingProperty, String(remaining))
         }
-        let isCompressed = body.count >= limits.compressedBodyBytesMin
+        // Not compressed: half of it is random digits, and deflating those takes longer than sending them.
         replicator.send(
-            BLIPOutgoing(
-                properties: properties, body: body, isUrgent: true, isNoReply: false, isCompressed: isCompressed)
+            BLIPOutgoing(properties: properties, body: body, isUrgent: true, isNoReply: false, isCompressed: false)
         ) { [unowned self] reply in
             windows.unansweredLists -= 1
             answered(announced, reply)
-            replicator.goOn()
         }
     }
 
@@ -276,8 +295,7 @@ final class Pusher {
         else { return }
         windows.isReadingRevisions = true
         let wanted = Array(queue[queueHead..<min(queue.count, queueHead + limits.revisionsPerReadMax)])
-        let requests = wanted.map { (name: $0.name, ancestors: $0.ancestors, replacesGone: $0.replacesGone) }
-        replicator.perform(.readRevisions(requests, bytesMax: limits.revisionsPerReadBytesMax)) {
+        replicator.perform(.readRevisions(wanted, bytesMax: limits.revisionsPerReadBytesMax)) {
             [unowned self] result in
             windows.isReadingRevisions = false
             guard case .revisions(let revisions) = result else { return session.storeFailed(result) }
@@ -296,15 +314,16 @@ final class Pusher {
                 queue.removeFirst(queueHead)
                 queueHead = 0
             }
-            replicator.goOn()
         }
     }
 
     private func send(_ revision: RevisionForTransfer, _ outgoing: OutgoingRevision) {
-        var properties: BLIPProperties = [
-            "Profile": "rev", "id": revision.id.text, "rev": revision.revision.description,
-            "sequence": positionText(outgoing.sequence),
-        ]
+        var properties = BLIPProperties()
+        properties.reserve(byteCount: 160)
+        properties.append("Profile", "rev")
+        properties.append("id", revision.id.text)
+        properties.append("rev") { revision.revision.append(to: &$0) }
+        properties.append("sequence", positionText(outgoing.sequence))
         let history = Self.history(of: revision, known: outgoing.ancestors, max: outgoing.historyMax)
         if !history.isEmpty { properties.append("history", history) }
         if revision.isDeleted { properties.append("deleted", "1") }
@@ -313,14 +332,14 @@ final class Pusher {
         }
         let body = RevisionMessage.body(of: revision)
         let digests = revision.attachments.digests
-        let bytes = body.count
+        let bytes = body.count + properties.byteCount
         windows.unansweredBytes += bytes
         windows.unansweredRevisions += 1
         replicator.blobSender.noteSent(digests)
         replicator.send(
             BLIPOutgoing(
                 properties: properties, body: body, isUrgent: false, isNoReply: false,
-                isCompressed: bytes >= limits.compressedBodyBytesMin)
+                isCompressed: body.count >= limits.compressedBodyBytesMin)
         ) { [unowned self] reply in
             windows.unansweredBytes -= bytes
             windows.unansweredRevisions -= 1
@@ -337,11 +356,10 @@ final class Pusher {
                         code: error.code, reason: error.message)
                 }
             } else {
-                session.status.revisionsSent += 1
+                session.standing.revisionsSent += 1
                 replicator.taken(RevisionName(id: revision.id, revision: revision.revision), isOutgoing: true)
             }
             tracker.close(outgoing.ticket)
-            replicator.goOn()
         }
     }
 
@@ -375,6 +393,7 @@ final class Pusher {
     /// ancestor that the peer has, and then all ancestors that it has, so that the branch joins and none of them stays a
     /// leaf (gaps are legal in the protocol).
     private static func history(of revision: RevisionForTransfer, known: [RevisionID], max: Int) -> String {
+        guard !revision.history.isEmpty else { return "" }
         let limit = Swift.max(1, max - 1)
         let joins = known.isEmpty ? [] : revision.history.filter { known.contains($0) }.prefix(limit)
         var told: [RevisionID] = []

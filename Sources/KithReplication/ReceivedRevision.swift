@@ -1,14 +1,13 @@
 import KithStore
-import KithWire
 
 /// A revision that came from the peer and is not answered yet.
 struct ReceivedRevision {
     /// What is to be stored.
     var revision: IncomingRevision
-    /// The message that has to be answered.
-    var message: BLIPMessage
-    /// What of the tracker waits for it.
-    var tickets: [Int]
+    /// The number of the message that has to be answered.
+    let number: UInt64
+    /// What of the tracker waits for it; `nil` for one that was not asked for.
+    let tickets: AwaitedTickets?
     /// What it takes of the windows.
     var size: Int
     /// How often its blobs were looked up.

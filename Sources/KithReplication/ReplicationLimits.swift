@@ -1,3 +1,4 @@
+import KithDocuments
 import KithStore
 import KithWire
 
@@ -29,6 +30,26 @@ public struct ReplicationLimits: Sendable {
     public var receivedListBytesMax = 4 << 20
     /// Entries in a `changes` message of a peer; more is refused.
     public var receivedChangesPerListMax = 10_000
+    /// What an entry of a `changes` message takes at most: the longest document ID with every byte escaped, a revision ID, a
+    /// number and what stands between.
+    static let listEntryBytesMax = 6 * DocumentLimits.documentIDBytesMax + 128
+
+    /// The bytes of documents, lists and blobs that a session holds at most in both directions, however much waits on either
+    /// side; it follows from the other limits, where the peer keeps to the same. A peer that does not is cut off by the limits
+    /// for that.
+    ///
+    /// - Parameter largestRevisionBytes: of the largest revision that is replicated, with its properties: a single one is
+    ///   sent and stored whatever the windows are.
+    public func bytesHeldMax(
+        largestRevisionBytes: Int = DocumentLimits.documentBytesMax + WireLimits.blipPropertyBytesMax
+    ) -> Int {
+        // The last read begins below the window. What was received is what the other side has on its way.
+        let sent = unansweredRevisionBytesMax + revisionsPerReadBytesMax + largestRevisionBytes
+        let overhead = unansweredRevisionsMax + revisionsPerReadMax
+        let received = sent + overhead * receivedRevisionOverheadBytes
+        let lists = unansweredListsMax * changesPerListMax * Self.listEntryBytesMax
+        return sent + received + 2 * lists + blobBytesHeldMax
+    }
     /// Revisions stored in one call of the store.
     public var insertBatchMax = 500
     /// Bytes of revisions stored in one call of the store; a single larger revision is still stored.
@@ -90,6 +111,9 @@ public struct ReplicationLimits: Sendable {
     public var checkpointDelaySeconds = 5.0
     /// How often the number of waiting changes is counted anew while a backlog is sent; between, it is kept up.
     public var recountIntervalSeconds = 1.0
+    /// A count goes through the documents that wait, or those before them: a longer one is made less often, so that counting
+    /// takes a small part of the time whatever the backlog.
+    public var recountedDocumentsPerSecond = 50_000.0
     /// A body of at least this many bytes is compressed. Below it, deflate costs more time than the bytes on a LAN.
     public var compressedBodyBytesMin = 1_024
     /// Bytes of answers and messages that wait to be sent; a peer that sends and does not read is cut off there. The

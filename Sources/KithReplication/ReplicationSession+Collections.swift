@@ -69,13 +69,13 @@ extension ReplicationSession {
         }
         mode = .collections
         learnDirections(reply)
-        if reply.properties.int(Self.moreProperty) ?? 0 > 0, status.directions.contains(.receive) { awaitsNames = true }
+        if reply.properties.int(Self.moreProperty) ?? 0 > 0, directions.contains(.receive) { awaitsNames = true }
         for (collection, item) in zip(opened, items) {
             if item.objectValue == nil {
                 addPlace(nil)
                 notAtPeer.insert(collection.name)
                 // Who does not take changes has no need of it.
-                guard status.directions.contains(.send) else { continue }
+                guard directions.contains(.send) else { continue }
                 refused(
                     collection.name, by: .peer, isOutgoing: true, code: 404,
                     reason: "the peer has not made this collection")
@@ -122,7 +122,7 @@ extension ReplicationSession {
     /// The database has collections that are not open.
     func haveCollections(_ names: [CollectionName]) {
         // The others are for those who may read.
-        guard configuration.peerIsKith, mode != .legacy, status.directions.contains(.send) else { return }
+        guard configuration.peerIsKith, mode != .legacy, directions.contains(.send) else { return }
         if configuration.role == .active {
             open(names)
         } else if mode == .collections {
@@ -179,7 +179,7 @@ extension ReplicationSession {
             [unowned self] result in
             guard case .openedCollections(let opened) = result else { return storeFailed(result) }
             let missing = zip(names, opened).filter { $1 == nil }.map(\.0)
-            guard configuration.peerIsKith, !missing.isEmpty, status.directions.contains(.receive) else {
+            guard configuration.peerIsKith, !missing.isEmpty, directions.contains(.receive) else {
                 return answer(names, opened, to: message)
             }
             perform(.createCollections(missing)) { [unowned self] result in
@@ -196,7 +196,7 @@ extension ReplicationSession {
 
     private func answer(_ names: [CollectionName], _ opened: [OpenedCollection?], to message: BLIPMessage) {
         // A client is told of nothing else.
-        guard configuration.peerIsKith, status.directions.contains(.send) else {
+        guard configuration.peerIsKith, directions.contains(.send) else {
             return answer(names, opened, others: [], to: message)
         }
         perform(.listCollections) { [unowned self] result in

@@ -7,12 +7,23 @@ extension ReplicationSession {
     /// The property of `getCollections` and of its answer in which a Kith node says which directions are on at its end.
     static let directionProperty = "kith-direction"
 
+    /// What may travel, as far as is known.
+    var directions: ReplicationDirections {
+        get { standing.directions }
+        set {
+            guard newValue != standing.directions else { return }
+            standing.directions = newValue
+            // What may not travel is no backlog of any collection.
+            for replicator in replicators { touch(replicator) }
+        }
+    }
+
     /// Takes what the peer says of its own directions; one that says nothing has both.
     func learnDirections(_ message: BLIPMessage) {
         guard let text = message.properties[Self.directionProperty],
             let peers = ReplicationDirections(name: text)
         else { return }
-        status.directions.formIntersection(peers.reversed)
+        directions.formIntersection(peers.reversed)
     }
 
     /// Answers a request for a direction that this node does not allow.
@@ -39,7 +50,7 @@ extension ReplicationSession {
 
     /// The peer does not allow a direction: the link goes on with the other.
     func peerRefused(_ direction: ReplicationDirections) {
-        status.directions.subtract(direction)
+        directions.subtract(direction)
         if direction.contains(.send) { for replicator in replicators { replicator.pusher?.stop() } }
     }
 }

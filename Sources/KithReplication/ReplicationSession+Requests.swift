@@ -16,6 +16,7 @@ extension ReplicationSession {
         }
         if mode == .undecided, configuration.role == .passive { beginLegacy() }
         guard let replicator = replicator(for: message) else { return }
+        touch(replicator)
         if refuseDirection(message, profile) { return }
         if message.droppedBodyBytes > 0 { return refuse(message, profile, replicator) }
         switch profile {

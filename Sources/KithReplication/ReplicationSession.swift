@@ -43,8 +43,13 @@ public final class ReplicationSession {
 
     /// What this link replicates.
     public let configuration: ReplicationConfiguration
-    /// How the link stands. Up to date after each input.
-    public internal(set) var status = ReplicationStatus()
+    /// How the link stands.
+    public var status: ReplicationStatus {
+        settle()
+        return standing
+    }
+    /// The status as of the last `settle`, with what is counted as it happens.
+    var standing = ReplicationStatus()
     /// Why the link must be closed, once it must. Nothing is done after it.
     public private(set) var ended: ReplicationEnd?
     /// The time of the input being handled.
@@ -53,8 +58,10 @@ public final class ReplicationSession {
     let blip: BLIPConnection
     private var requests: [PendingRequest] = []
     private var nextToken: UInt64 = 1
-    private var storeHandlers: [UInt64: (StoreResult) -> Void] = [:]
-    private var replyHandlers: [UInt64: (BLIPMessage) -> Void] = [:]
+    /// Who waits for an answer, with the collection that it is about.
+    private typealias Waiter<Answer> = (replicator: CollectionReplicator?, handle: (Answer) -> Void)
+    private var storeHandlers: [UInt64: Waiter<StoreResult>] = [:]
+    private var replyHandlers: [UInt64: Waiter<BLIPMessage>] = [:]
     private var partHandlers: [UInt64: ([UInt8]) -> Void] = [:]
     private(set) lazy var blobSender = BlobSender(session: self)
     let windows = SharedWindows()
@@ -64,8 +71,17 @@ public final class ReplicationSession {
     private(set) var replicators: [CollectionReplicator] = []
     /// What the places of `getCollections` stand for; `nil`: nothing is replicated there.
     private(set) var places: [CollectionReplicator?] = []
-    /// Which of them has its turn first.
-    var firstTurn = 0
+    /// Whether something has happened since `settle`, and in which collections.
+    var isUnsettled = false
+    var touched: [CollectionReplicator] = []
+    /// Collections with something to do for which there was no room; each in its turn is the first.
+    var waiting: [CollectionReplicator] = []
+    /// Turns that collections have had: what the work for a frame is measured by.
+    var turnsTaken = 0
+    var totals = CollectionTotals()
+    /// Collections whose checkpoint is to be saved, in the order in which that became so; some are saved meanwhile.
+    var unsaved: [CollectionReplicator] = []
+    var unsavedHead = 0
     private var replicatorsByName: [CollectionName: CollectionReplicator] = [:]
     /// The last sequences that the shell has told of.
     private var lastSequences: [CollectionName: UInt64] = [:]
@@ -88,7 +104,7 @@ public final class ReplicationSession {
     public init(_ configuration: ReplicationConfiguration) {
         self.configuration = configuration
         self.blip = BLIPConnection()
-        status.directions = configuration.directions
+        standing.directions = configuration.directions
     }
 
     // MARK: Inputs
@@ -103,7 +119,7 @@ public final class ReplicationSession {
             // Others would have to know which collections are meant.
             if configuration.peerIsKith { openFirstCollections() } else { beginLegacy() }
         }
-        updateStatus()
+        isUnsettled = true
     }
 
     /// Replicates the default collection alone, as everybody can who speaks the protocol.
@@ -132,6 +148,8 @@ public final class ReplicationSession {
         replicators.append(replicator)
         replicatorsByName[replicator.collection] = replicator
         replicator.toRetry = toRetry.removeValue(forKey: replicator.collection) ?? []
+        totals.add(replicator.counted, 1)
+        touch(replicator)
     }
 
     /// Whether a collection is replicated.
@@ -141,30 +159,35 @@ public final class ReplicationSession {
     public func receive(frame: UnsafeRawBufferPointer, now: ReplicationInstant) {
         guard ended == nil else { return }
         self.now = now
-        let events: [BLIPEvent]
+        isUnsettled = true
         do {
-            events = try blip.receive(frame)
-        } catch {
-            return end(closeCode: error.webSocketCloseCode, "the peer broke the message protocol: \(error)")
-        }
-        for event in events where ended == nil {
-            switch event {
-            case .request(let message): handle(message)
-            case .response(let tag, let message):
-                partHandlers[tag] = nil
-                replyHandlers.removeValue(forKey: tag)?(message)
-            case .responsePart(let tag, let bytes): partHandlers[tag]?(bytes)
+            try blip.receive(frame) { event in
+                guard ended == nil else { return }
+                switch event {
+                case .request(let message): handle(message)
+                case .response(let tag, let message):
+                    if !partHandlers.isEmpty { partHandlers[tag] = nil }
+                    guard let waiter = replyHandlers.removeValue(forKey: tag) else { return }
+                    if let replicator = waiter.replicator { touch(replicator) }
+                    waiter.handle(message)
+                case .responsePart(let tag, let bytes): partHandlers[tag]?(bytes)
+                }
             }
+        } catch {
+            end(closeCode: error.webSocketCloseCode, "the peer broke the message protocol: \(error)")
         }
-        updateStatus()
+        if blip.queuedBytes > configuration.limits.outgoingBytesMax {
+            end(closeCode: 1008, "the peer sends and does not read")
+        }
     }
 
     /// Takes the store's answer to a request.
     public func complete(_ token: UInt64, _ result: StoreResult, now: ReplicationInstant) {
-        guard ended == nil, let handler = storeHandlers.removeValue(forKey: token) else { return }
+        guard ended == nil, let waiter = storeHandlers.removeValue(forKey: token) else { return }
         self.now = now
-        handler(result)
-        updateStatus()
+        isUnsettled = true
+        if let replicator = waiter.replicator { touch(replicator) }
+        waiter.handle(result)
     }
 
     /// Says that the collection `_default` has changed, up to this sequence.
@@ -176,17 +199,20 @@ public final class ReplicationSession {
     public func databaseChanged(_ changed: [CollectionName: UInt64], now: ReplicationInstant) {
         guard ended == nil else { return }
         self.now = now
+        isUnsettled = true
         var others: [CollectionName] = []
         for (name, sequence) in changed {
-            lastSequences[name] = max(sequence, lastSequences[name] ?? 0)
+            let known = lastSequences[name] ?? 0
+            lastSequences[name] = max(sequence, known)
             if let replicator = replicatorsByName[name] {
+                guard sequence > known else { continue }
+                touch(replicator)
                 replicator.databaseChanged(lastSequence: sequence)
             } else {
                 others.append(name)
             }
         }
         if !others.isEmpty { haveCollections(others.sorted()) }
-        updateStatus()
     }
 
     /// Says which documents were refused on earlier links.
@@ -205,24 +231,24 @@ public final class ReplicationSession {
             refusedDocuments.watch(ids, in: name, limits: configuration.limits)
             toRetry[name, default: []] += ids
             guard let replicator = replicatorsByName[name] else { continue }
+            touch(replicator)
             replicator.toRetry += toRetry.removeValue(forKey: name) ?? []
-            replicator.goOn()
         }
-        updateStatus()
     }
 
     /// Says that time has passed; due when `nextDeadlineSeconds` is reached.
     public func tick(now: ReplicationInstant) {
         guard ended == nil else { return }
         self.now = now
-        for replicator in replicators { replicator.checkpointer?.saveIfDue(isIdle: isIdle) }
-        updateStatus()
+        isUnsettled = true
+        saveCheckpoints()
     }
 
     // MARK: Outputs
 
     /// The requests made since the last call. Taking a frame can make some: a blob is read as the link has room for it.
     public func takeStoreRequests() -> [PendingRequest] {
+        settle()
         defer { requests.removeAll(keepingCapacity: true) }
         return requests
     }
@@ -231,6 +257,7 @@ public final class ReplicationSession {
     ///
     /// - Returns: whether a frame was appended. Each is one WebSocket binary message.
     public func appendNextFrame(to output: inout [UInt8]) -> Bool {
+        settle()
         guard blip.appendNextFrame(to: &output) else { return false }
         // There is room for more of the blobs under way.
         if ended == nil { blobSender.work() }
@@ -239,7 +266,8 @@ public final class ReplicationSession {
 
     /// When `tick` is wanted, in monotonic seconds; `nil` when nothing waits for time.
     public var nextDeadlineSeconds: Double? {
-        ended == nil ? replicators.compactMap { $0.checkpointer?.deadlineSeconds }.min() : nil
+        settle()
+        return ended == nil ? checkpointDeadlineSeconds : nil
     }
 
     /// Whether the shell should stop reading from the peer until a later answer of the store.
@@ -248,8 +276,17 @@ public final class ReplicationSession {
     /// Bytes of blobs that are held here in both directions, at most `ReplicationLimits.blobBytesHeldMax`.
     public var blobBytesHeld: Int { blip.queuedPullBytes + blip.unconsumedBytes }
 
+    /// Bytes of documents, lists and blobs that are held here in both directions, at most
+    /// `ReplicationLimits.bytesHeldMax(largestRevisionBytes:)` as long as the peer keeps the protocol.
+    public var bytesHeld: Int {
+        blip.queuedBytes + blip.openBytes + windows.listBytes + windows.receivedBytes + windows.heldBytes
+    }
+
     /// Documents refused since the last call, by either side.
-    public func takeRefusals() -> [ReplicationRefusal] { refusedDocuments.takeNew() }
+    public func takeRefusals() -> [ReplicationRefusal] {
+        settle()
+        return refusedDocuments.takeNew()
+    }
 
     /// Revisions that got to the receiver since the last call, of documents that were refused before: on this link, or as
     /// `noteRefused` says.
@@ -258,17 +295,21 @@ public final class ReplicationSession {
     // MARK: For the parts
 
     func perform(
-        _ request: StoreRequest, in collection: CollectionName = .default,
+        _ request: StoreRequest, for replicator: CollectionReplicator? = nil,
         then handler: @escaping (StoreResult) -> Void
     ) {
         let token = makeTag()
-        storeHandlers[token] = handler
-        requests.append(PendingRequest(token: token, collection: collection, request: request))
+        storeHandlers[token] = (replicator, handler)
+        requests.append(
+            PendingRequest(token: token, collection: replicator?.collection ?? .default, request: request))
     }
 
-    func send(_ request: BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
+    func send(
+        _ request: BLIPOutgoing, for replicator: CollectionReplicator? = nil,
+        then handler: ((BLIPMessage) -> Void)? = nil
+    ) {
         let tag = makeTag()
-        if let handler { replyHandlers[tag] = handler }
+        if let handler { replyHandlers[tag] = (replicator, handler) }
         blip.send(request, tag: tag)
     }
 
@@ -276,11 +317,15 @@ public final class ReplicationSession {
     ///
     /// - Returns: the tag to consume by.
     func send(
-        _ request: BLIPOutgoing, part: @escaping ([UInt8]) -> Void, then handler: @escaping (BLIPMessage) -> Void
+        _ request: BLIPOutgoing, for replicator: CollectionReplicator, part: @escaping ([UInt8]) -> Void,
+        then handler: @escaping (BLIPMessage) -> Void
     ) -> UInt64 {
         let tag = makeTag()
-        partHandlers[tag] = part
-        replyHandlers[tag] = handler
+        partHandlers[tag] = { [unowned self] bytes in
+            touch(replicator)
+            part(bytes)
+        }
+        replyHandlers[tag] = (replicator, handler)
         blip.send(request, tag: tag, streamsResponse: true)
         return tag
     }
@@ -290,60 +335,12 @@ public final class ReplicationSession {
         return nextToken
     }
 
-    func consume(_ count: Int, ofResponseTo tag: UInt64) { blip.consume(count, ofResponseTo: tag) }
-
-    /// Answers with a body of which more is provided when it is asked for.
-    func reply(to message: BLIPMessage, _ head: BLIPOutgoing, pulling byteCount: Int, tag: UInt64) {
-        blip.reply(head, pulling: byteCount, tag: tag, to: message.number)
-    }
-
-    func takeHungryPulls() -> [UInt64] { blip.takeHungryPulls() }
-    func provide(_ bytes: [UInt8], toPull tag: UInt64) { blip.provide(bytes, toPull: tag) }
-    func endPull(_ tag: UInt64) { blip.endPull(tag) }
-    /// Bytes of blobs that wait to be sent.
-    var queuedBlobBytes: Int { blip.queuedPullBytes }
-
-    func reply(to message: BLIPMessage, _ reply: BLIPOutgoing? = nil) {
-        guard !message.isNoReply else { return }
-        _ = blip.reply(reply ?? BLIPOutgoing(), to: message.number)
-    }
-
-    func replyError(_ error: KithError, to message: BLIPMessage) {
-        replyError(domain: "HTTP", code: error.code.httpStatus, error.message, to: message)
-    }
-
-    func replyError(domain: String, code: Int, _ text: String, to message: BLIPMessage) {
-        guard !message.isNoReply else { return }
-        _ = blip.replyError(domain: domain, code: code, message: text, to: message.number)
-    }
-
     func end(closeCode: UInt16, _ reason: String, code: ErrorCode = .connectionLost) {
         if ended == nil { ended = ReplicationEnd(closeCode: closeCode, reason: reason, code: code) }
     }
 
-    func violation(_ error: KithError) { end(closeCode: 1002, error.message, code: error.code) }
-
-    /// The store failed at something that cannot be laid to one document: the link ends and comes again later.
-    func storeFailed(_ result: StoreResult) {
-        guard case .failed(let error) = result else {
-            return end(closeCode: 1011, "the store answered something else than was asked")
-        }
-        end(
-            closeCode: error.code.isRetryable ? 4001 : 1011, "the store failed: \(error.message)", code: error.code)
-    }
-
-    /// A whole collection is not replicated.
-    func refused(
-        _ collection: CollectionName, by side: ReplicationRefusal.Side, isOutgoing: Bool, code: Int, reason: String
-    ) {
-        note(
-            ReplicationRefusal(
-                collection: collection, id: ReplicationRefusal.wholeCollection, revision: "", side: side,
-                isOutgoing: isOutgoing, code: code, reason: reason, wallSeconds: now.wallSeconds))
-    }
-
     func note(_ refusal: ReplicationRefusal) {
-        status.refusals += 1
+        standing.refusals += 1
         refusedDocuments.note(refusal, limits: configuration.limits)
     }
 

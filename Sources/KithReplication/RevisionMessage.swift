@@ -30,17 +30,36 @@ enum RevisionMessage {
 
     /// The revision that a `rev` message carries, with its attachments taken out of the body.
     ///
+    /// - Returns: `nil` when the sender says in `error` that it cannot send it.
     /// - Throws: `KithError` saying which part cannot be used.
-    static func parse(_ message: BLIPMessage, limits: ReplicationLimits) throws(KithError) -> IncomingRevision {
-        guard let id = message.properties["id"], let revision = message.properties["rev"] else {
+    static func parse(_ message: BLIPMessage, limits: ReplicationLimits) throws(KithError) -> IncomingRevision? {
+        // In one pass, since a stream of revisions is mostly this.
+        var id: Result<DocumentID, KithError>?
+        var revision: Result<RevisionID, KithError>?
+        var (hasError, hasHistory, hasFlags) = (false, false, false)
+        message.properties.forEach { name, value in
+            if equal(name, "id") {
+                if id == nil { id = Result { () throws(KithError) in try DocumentID(utf8: value) } }
+            } else if equal(name, "rev") {
+                if revision == nil { revision = Result { () throws(KithError) in try RevisionID(parsing: value) } }
+            } else if equal(name, "history") {
+                hasHistory = true
+            } else if equal(name, "error") {
+                hasError = true
+            } else if equal(name, "deleted") || equal(name, "noconflicts") || equal(name, "deltaSrc") {
+                hasFlags = true
+            }
+        }
+        if hasError, message.properties.int("error") ?? 0 != 0 { return nil }
+        guard let id, let revision else {
             throw KithError(.badRequest, "a rev message needs the properties id and rev")
         }
-        if message.properties["deltaSrc"] != nil {
+        if hasFlags, message.properties["deltaSrc"] != nil {
             // Never asked for: the sender answers 422 by sending the whole body.
             throw KithError(.deltaNotSupported, "deltas are not taken")
         }
         var history: [RevisionID] = []
-        if let text = message.properties["history"], !text.isEmpty {
+        if hasHistory, let text = message.properties["history"], !text.isEmpty {
             for part in text.utf8.split(separator: UInt8(ascii: ",")) {
                 guard history.count < limits.receivedHistoryMax else {
                     throw KithError(.tooLarge, "a history of more than \(limits.receivedHistoryMax) revisions")
@@ -54,9 +73,9 @@ enum RevisionMessage {
             mentionsAttachments(message.body)
             ? try CanonicalJSON.splitAttachments(message.body) : (message.body, AttachmentList())
         return IncomingRevision(
-            id: try DocumentID(id), revision: try RevisionID(parsing: revision), history: history,
-            isDeleted: message.properties.bool("deleted"), body: body, attachments: attachments,
-            refusesConflict: message.properties.bool("noconflicts"))
+            id: try id.get(), revision: try revision.get(), history: history,
+            isDeleted: hasFlags && message.properties.bool("deleted"), body: body, attachments: attachments,
+            refusesConflict: hasFlags && message.properties.bool("noconflicts"))
     }
 
     /// The body of a `rev` message: the canonical body with the attachments in it, as stubs.
@@ -72,6 +91,10 @@ enum RevisionMessage {
         if revision.body.count > 2 { body.append(UInt8(ascii: ",")) }
         body.append(contentsOf: revision.body.dropFirst())
         return body
+    }
+
+    private static func equal(_ bytes: UnsafeRawBufferPointer, _ name: StaticString) -> Bool {
+        bytes.count == name.utf8CodeUnitCount && bytes.baseAddress.map { memcmp($0, name.utf8Start, bytes.count) } == 0
     }
 
     private static let attachmentsKey = Array("\"_attachments\"".utf8)

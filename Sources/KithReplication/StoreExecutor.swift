@@ -125,10 +125,11 @@ public struct StoreExecutor: Sendable {
         case .judge(let proposals): return .judgements(try snapshot.judge(proposals))
         case .readRevisions(let names, let bytesMax):
             var revisions: [Result<RevisionForTransfer?, KithError>] = []
+            revisions.reserveCapacity(names.count)
             var bytes = 0
-            for (name, ancestors, replacesGone) in names where bytes <= bytesMax {
-                let revision = try revision(name, ancestors, replacesGone: replacesGone, snapshot, filter)
-                bytes += (try? revision.get())?.body.count ?? 0
+            for wanted in names where bytes <= bytesMax {
+                let revision = try revision(wanted, snapshot, filter)
+                bytes += (try? revision.get())?.byteCount ?? 0
                 revisions.append(revision)
             }
             return .revisions(revisions)
@@ -179,18 +180,20 @@ public struct StoreExecutor: Sendable {
 
     /// One revision of several. A document that is damaged stops no other.
     private static func revision(
-        _ name: RevisionName, _ ancestors: [RevisionID], replacesGone: Bool, _ snapshot: Snapshot,
-        _ filter: PushFilter?
+        _ wanted: OutgoingRevision, _ snapshot: Snapshot, _ filter: PushFilter?
     ) throws -> Result<RevisionForTransfer?, KithError> {
+        let (id, ancestors) = (wanted.name.id, wanted.ancestors)
         do {
-            if let revision = try snapshot.revisionForTransfer(name.id, name.revision, knowing: ancestors) {
+            if let revision = try snapshot.revisionForTransfer(
+                id, wanted.name.revision, at: wanted.sequence, knowing: ancestors)
+            {
                 return .success(revision)
             }
-            guard replacesGone, let winner = try snapshot.winner(of: name.id) else { return .success(nil) }
-            if let filter, let document = try snapshot.document(name.id), !filter.includes(document) {
+            guard wanted.replacesGone, let winner = try snapshot.winner(of: id) else { return .success(nil) }
+            if let filter, let document = try snapshot.document(id), !filter.includes(document) {
                 return .success(nil)
             }
-            return .success(try snapshot.revisionForTransfer(name.id, winner.revision, knowing: ancestors))
+            return .success(try snapshot.revisionForTransfer(id, winner.revision, knowing: ancestors))
         } catch let error as KithError where error.code == .damaged {
             return .failure(error)
         }
@@ -236,8 +239,8 @@ public struct StoreExecutor: Sendable {
         _ revision: IncomingRevision, _ transaction: WriteTransaction
     ) throws -> Result<Insertion, KithError> {
         do {
-            let previous = try transaction.sequence(of: revision.id) ?? 0
-            return .success(Insertion(outcome: try transaction.insert(revision), previousSequence: previous))
+            let (outcome, previous) = try transaction.insertion(of: revision)
+            return .success(Insertion(outcome: outcome, previousSequence: previous))
         } catch let error as KithError {
             switch error.code {
             case .badDocument, .badName, .tooLarge, .conflict, .badRequest, .attachmentMissing: return .failure(error)

@@ -14,7 +14,7 @@ public enum StoreRequest: Sendable {
     /// Reads revisions with their histories, in order, until `bytesMax` bytes of bodies are passed; the answer is shorter
     /// then. Each with what the peer has of the document, so that the history can say what of that is superseded. With
     /// `replacesGone` the winner is read in place of a revision that is no leaf any more.
-    case readRevisions([(name: RevisionName, ancestors: [RevisionID], replacesGone: Bool)], bytesMax: Int)
+    case readRevisions([OutgoingRevision], bytesMax: Int)
     /// Stores revisions that the peer sent.
     case insert([IncomingRevision])
     /// Takes the peer's word that leaves here are superseded by revisions that are here.

@@ -14,4 +14,20 @@ public struct RevisionForTransfer: Sendable, Equatable {
     public let attachments: AttachmentList
     /// Its ancestors, the newest first, without the revision itself.
     public let history: [RevisionID]
+
+    /// A revision with all that belongs to it.
+    public init(
+        id: DocumentID, revision: RevisionID, isDeleted: Bool, body: [UInt8], attachments: AttachmentList,
+        history: [RevisionID]
+    ) {
+        self.id = id
+        self.revision = revision
+        self.isDeleted = isDeleted
+        self.body = body
+        self.attachments = attachments
+        self.history = history
+    }
+
+    /// What it takes in memory, in bytes.
+    public var byteCount: Int { body.count + history.count * MemoryLayout<RevisionID>.stride }
 }

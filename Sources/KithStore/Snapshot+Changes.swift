@@ -24,13 +24,15 @@ extension Snapshot {
     /// How many documents changed after a sequence; the cost grows with that number.
     public final func pendingCount(since: UInt64) throws -> Int {
         guard since < UInt64(Int64.max) else { return 0 }
-        if since == 0 {
-            let counters = try counters()
-            return counters.live + counters.deleted
-        }
-        return try connection.with(.pendingCount, in: number) { statement in
+        let counters = try counters()
+        let all = counters.live + counters.deleted
+        if since == 0 { return all }
+        // All are counted already, so it is enough to go through the shorter side.
+        let countsBefore = since < counters.lastSequence / 2
+        return try connection.with(countsBefore ? .countThrough : .pendingCount, in: number) { statement in
             statement.bind(since, at: 1)
-            return try statement.step() ? statement.int(0) : 0
+            let count = try statement.step() ? statement.int(0) : 0
+            return countsBefore ? all - count : count
         }
     }
 

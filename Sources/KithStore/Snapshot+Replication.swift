@@ -1,14 +1,6 @@
 import KithDocuments
 
 extension Snapshot {
-    /// The sequence of a document's last change; nil when there is no such document.
-    public final func sequence(of id: DocumentID) throws -> UInt64? {
-        try connection.with(.sequence, in: number) { statement in
-            statement.bind(id, at: 1)
-            return try statement.step() ? statement.uint(0) : nil
-        }
-    }
-
     /// A document's winner; nil when there is no such document.
     public final func winner(of id: DocumentID) throws -> Leaf? { try row(id, connection)?.winner }
 
@@ -45,23 +37,29 @@ extension Snapshot {
     /// - Parameters:
     ///   - id: the document.
     ///   - revision: the leaf.
+    ///   - sequence: the sequence that the document had when it was heard of. Where it still has it, it is found without
+    ///     its ID; documents that follow each other are next to each other so.
     ///   - ancestors: revisions that the other node has and this one may descend from; those that are ancestors are in the
     ///     history even where they were pruned here, so that the other node knows them to be superseded.
     /// - Returns: nil when it is not a leaf of the document (any more): a newer revision has come, which has its own
     ///   change.
     public final func revisionForTransfer(
-        _ id: DocumentID, _ revision: RevisionID, knowing ancestors: [RevisionID] = []
+        _ id: DocumentID, _ revision: RevisionID, at sequence: UInt64? = nil, knowing ancestors: [RevisionID] = []
     ) throws -> RevisionForTransfer? {
         let connection = try connection
-        let found: (row: DocumentRow, stored: (body: [UInt8], attachments: AttachmentList)?)? = try connection.with(
-            .documentWithBody, in: number
-        ) {
-            statement in
-            statement.bind(id, at: 1)
-            guard try statement.step() else { return nil }
-            let row = try DocumentRow(statement, first: 0)
-            return (row, row.winner.revision == revision ? (statement.bytes(4), try statement.attachments(5)) : nil)
+        typealias Found = (row: DocumentRow, stored: (body: [UInt8], attachments: AttachmentList)?)
+        func find(_ query: StoreQuery, at sequence: UInt64?) throws -> Found? {
+            try connection.with(query, in: number) { statement in
+                statement.bind(id, at: 1)
+                if let sequence { statement.bind(sequence, at: 2) }
+                guard try statement.step() else { return nil }
+                let row = try DocumentRow(statement, first: 0)
+                return (row, row.winner.revision == revision ? (statement.bytes(4), try statement.attachments(5)) : nil)
+            }
         }
+        var found: Found?
+        if let sequence { found = try find(.documentWithBodyAt, at: sequence) }
+        if found == nil { found = try find(.documentWithBody, at: nil) }
         guard let (row, winner) = found else { return nil }
         if row.isSingle {
             return winner.map {

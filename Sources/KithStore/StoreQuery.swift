@@ -2,14 +2,15 @@
 enum StoreQuery: Int, CaseIterable {
     case begin, beginWrite, commit, rollback, savepoint, releaseSavepoint, rollbackToSavepoint
     case counters, setCounters, settings, collectionNumber, insertCollection, places, dataVersion
-    case document, documentWithBody, bodyBySequence, leafBody
+    case document, documentWithBody, documentWithBodyAt, bodyBySequence, leafBody
     case insertDocument, updateDocument, updateTree, keepWinnerAsLeaf, insertLeafBody, deleteLeafBody, leafRevisions
     case deleteDocument, deleteLeafBodies, setExpiry, expiry, expired, nextExpiry
     case blobByDigest, insertBlob, extendBlob, finishBlob, leaseBlob, abandonBlob, insertPiece, pieces
     case insertBlobUse, countBlobUse, discountBlobUses, deleteBlobUses, hasBlobUses
     case discountAllBlobUses, deleteAllBlobUses
     case unusedBlob, nextUnusedBlob, hideBlob, deletePieces, deleteBlob
-    case changes, changesDescending, sequence, pendingCount, conflicts, allAscending, allDescending, allForDigest
+    case changes, changesDescending, sequence, pendingCount, countThrough
+    case conflicts, allAscending, allDescending, allForDigest
     case localDocument, localDocumentCount, setLocalDocument, deleteLocalDocument
 
     /// The statement, for the tables of a collection where it is about documents.
@@ -45,6 +46,8 @@ enum StoreQuery: Int, CaseIterable {
         case .document: "SELECT sequence, revision, flags, tree FROM \(document) WHERE id = ?1"
         case .documentWithBody:
             "SELECT sequence, revision, flags, tree, body, attachments FROM \(document) WHERE id = ?1"
+        case .documentWithBodyAt:
+            "SELECT sequence, revision, flags, tree, body, attachments FROM \(document) WHERE sequence = ?2 AND id = ?1"
         case .bodyBySequence: "SELECT body FROM \(document) WHERE sequence = ?1"
         case .leafBody: "SELECT body, attachments FROM \(leaf) WHERE id = ?1 AND revision = ?2"
 
@@ -132,6 +135,7 @@ enum StoreQuery: Int, CaseIterable {
             """
         case .sequence: "SELECT sequence FROM \(document) WHERE id = ?1"
         case .pendingCount: "SELECT count(*) FROM \(document) WHERE sequence > ?1"
+        case .countThrough: "SELECT count(*) FROM \(document) WHERE sequence <= ?1"
         case .conflicts:
             """
             SELECT sequence, id, revision, flags, tree FROM \(document) INDEXED BY conflict_\(collection)

@@ -76,9 +76,17 @@ extension WriteTransaction {
     /// - Throws: `.badDocument` and `.tooLarge` for the body and for a history whose generations do not fall;
     ///   `.attachmentMissing` when bytes of an attachment are not stored; `.conflict` where conflicts are to be refused; the message names the document, nothing is written then, and the transaction goes on.
     @discardableResult
-    public func insert(_ incoming: IncomingRevision) throws -> InsertOutcome {
-        let connection = try connection
+    public func insert(_ incoming: IncomingRevision) throws -> InsertOutcome { try insertion(of: incoming).outcome }
+
+    /// Does what `insert` does, and says besides what sequence the document had before; 0 when it was not there.
+    public func insertion(
+        of incoming: IncomingRevision
+    ) throws -> (outcome: InsertOutcome, previousSequence: UInt64) {
         let row = try row(incoming.id, connection)
+        return (try insert(incoming, over: row), row?.sequence ?? 0)
+    }
+
+    private func insert(_ incoming: IncomingRevision, over row: DocumentRow?) throws -> InsertOutcome {
         let leaf = Leaf(revision: incoming.revision, isDeleted: incoming.isDeleted)
         func new(_ body: [UInt8]) -> NewRevision {
             NewRevision(leaf: leaf, body: body, attachments: incoming.attachments)

@@ -7,16 +7,27 @@ extension BLIPConnection {
     ///   as it comes.
     /// - Throws: what ended the connection. Every later call throws the same.
     public func receive(_ frame: UnsafeRawBufferPointer) throws(BLIPError) -> [BLIPEvent] {
+        var events: [BLIPEvent] = []
+        try receive(frame) { events.append($0) }
+        return events
+    }
+
+    /// Takes one frame, as ``receive(_:)``, and hands its events over one by one, which costs no list of them.
+    ///
+    /// - Parameter onEvent: may send and reply; must not receive.
+    public func receive(
+        _ frame: UnsafeRawBufferPointer, onEvent: (BLIPEvent) -> Void
+    ) throws(BLIPError) {
         if let failure { throw failure }
         do throws(BLIPError) {
-            return try process(frame)
+            try process(frame, onEvent)
         } catch {
             failure = error
             throw error
         }
     }
 
-    private func process(_ frame: UnsafeRawBufferPointer) throws(BLIPError) -> [BLIPEvent] {
+    private func process(_ frame: UnsafeRawBufferPointer, _ onEvent: (BLIPEvent) -> Void) throws(BLIPError) {
         var offset = 0
         guard let number = Varint.read(frame, at: &offset), let bits = Varint.read(frame, at: &offset) else {
             throw .malformedHeader
@@ -25,21 +36,20 @@ extension BLIPConnection {
         let rest = UnsafeRawBufferPointer(rebasing: frame[offset...])
         switch flags.type {
         case BLIPFlags.typeRequest:
-            return try processRequest(number, flags, rest)
+            try processRequest(number, flags, rest, onEvent)
         case BLIPFlags.typeResponse, BLIPFlags.typeError:
-            return try processResponse(number, flags, rest)
+            try processResponse(number, flags, rest, onEvent)
         case BLIPFlags.typeRequestACK, BLIPFlags.typeResponseACK:
             try processAcknowledgement(number, isResponse: flags.type == BLIPFlags.typeResponseACK, rest)
-            return []
         default:
             // Skipped before the codec, as LiteCore does (blip.md §5.1).
-            return []
+            break
         }
     }
 
     private func processRequest(
-        _ number: UInt64, _ flags: BLIPFlags, _ rest: UnsafeRawBufferPointer
-    ) throws(BLIPError) -> [BLIPEvent] {
+        _ number: UInt64, _ flags: BLIPFlags, _ rest: UnsafeRawBufferPointer, _ onEvent: (BLIPEvent) -> Void
+    ) throws(BLIPError) {
         let key = BLIPMessageKey(number: number, isResponse: false)
         let message: BLIPMessage?
         if !incoming.isEmpty, let open = incoming[key] {
@@ -52,24 +62,24 @@ extension BLIPConnection {
             lastRequestNumber = number
             message = try beginMessage(key, flags, rest)
         }
-        guard let message else { return [] }
+        guard let message else { return }
         if !message.isNoReply {
             guard unanswered.count < limits.unansweredRequestsMax else {
                 throw .tooManyUnansweredRequests(limit: limits.unansweredRequestsMax)
             }
             unanswered[number] = message.isUrgent
         }
-        return [.request(message)]
+        onEvent(.request(message))
     }
 
     private func processResponse(
-        _ number: UInt64, _ flags: BLIPFlags, _ rest: UnsafeRawBufferPointer
-    ) throws(BLIPError) -> [BLIPEvent] {
+        _ number: UInt64, _ flags: BLIPFlags, _ rest: UnsafeRawBufferPointer, _ onEvent: (BLIPEvent) -> Void
+    ) throws(BLIPError) {
         guard let tag = awaited[number] else { throw .unexpectedResponse(number: number) }
         let key = BLIPMessageKey(number: number, isResponse: true)
         // The text of an error is no part of the body that was asked for.
-        if flags.type == BLIPFlags.typeResponse, streamedNumbers.contains(number) {
-            return try processStream(key, tag: tag, flags, rest)
+        if flags.type == BLIPFlags.typeResponse, !streamedNumbers.isEmpty, streamedNumbers.contains(number) {
+            return try processStream(key, tag: tag, flags, rest, onEvent)
         }
         let message: BLIPMessage?
         if !incoming.isEmpty, let open = incoming[key] {
@@ -77,10 +87,10 @@ extension BLIPConnection {
         } else {
             message = try beginMessage(key, flags, rest)
         }
-        guard let message else { return [] }
+        guard let message else { return }
         awaited[number] = nil
-        if streamedNumbers.remove(number) != nil { streams[tag] = nil }
-        return [.response(tag: tag, message)]
+        if !streamedNumbers.isEmpty, streamedNumbers.remove(number) != nil { streams[tag] = nil }
+        onEvent(.response(tag: tag, message))
     }
 
     private func processAcknowledgement(

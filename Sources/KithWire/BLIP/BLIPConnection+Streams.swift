@@ -101,8 +101,9 @@ extension BLIPConnection {
 
     /// A frame of a response whose body is handed out.
     func processStream(
-        _ key: BLIPMessageKey, tag: UInt64, _ flags: BLIPFlags, _ rest: UnsafeRawBufferPointer
-    ) throws(BLIPError) -> [BLIPEvent] {
+        _ key: BLIPMessageKey, tag: UInt64, _ flags: BLIPFlags, _ rest: UnsafeRawBufferPointer,
+        _ onEvent: (BLIPEvent) -> Void
+    ) throws(BLIPError) {
         var part: [UInt8] = []
         var end: BLIPMessage?
         if let open = incoming[key] {
@@ -126,9 +127,7 @@ extension BLIPConnection {
             streams[tag] = nil
         }
         unconsumedBytes += part.count
-        var events: [BLIPEvent] = []
-        if !part.isEmpty { events.append(.responsePart(tag: tag, part)) }
-        if let end { events.append(.response(tag: tag, end)) }
-        return events
+        if !part.isEmpty { onEvent(.responsePart(tag: tag, part)) }
+        if let end { onEvent(.response(tag: tag, end)) }
     }
 }

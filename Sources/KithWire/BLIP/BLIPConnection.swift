@@ -30,7 +30,8 @@ public final class BLIPConnection {
     var incoming: [BLIPMessageKey: BLIPIncomingMessage] = [:]
     /// The unfinished messages in the order in which they began, while they matter: see `openBytesSoftMax`.
     var incomingOrder: [BLIPMessageKey] = []
-    var openBytes = 0
+    /// Bytes of unfinished incoming messages, and of those handed out and not consumed.
+    public internal(set) var openBytes = 0
     var dueAcknowledgements: [BLIPMessageKey] = []
     /// The urgency of each request that waits for our reply.
     var unanswered: [UInt64: Bool] = [:]
@@ -130,7 +131,7 @@ public final class BLIPConnection {
         }
         countQueued(message.availableByteCount - queuedBefore, of: message)
         if message.remainingByteCount == 0 {
-            unfinished[message.key] = nil
+            if !unfinished.isEmpty { unfinished[message.key] = nil }
         } else {
             unfinished[message.key] = message
             requeue(message)

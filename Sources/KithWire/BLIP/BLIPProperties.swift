@@ -78,6 +78,45 @@ public struct BLIPProperties: Sendable, ExpressibleByDictionaryLiteral {
         appendText(value)
     }
 
+    /// Appends a property whose value is written straight into the block: no text is made of it. A NUL in it travels as
+    /// U+FFFD, as in any other value.
+    ///
+    /// - Parameters:
+    ///   - name: is not there yet (checked in debug builds).
+    ///   - write: appends the value, and changes nothing else.
+    public mutating func append(_ name: String, writing write: (inout [UInt8]) -> Void) {
+        assert(!contains(name), "a BLIP property is given twice")
+        appendText(name)
+        let start = block.count
+        write(&block)
+        if block[start...].contains(0) {
+            let value = String(decoding: block[start...], as: UTF8.self)
+            block.removeLast(block.count - start)
+            return appendText(value)
+        }
+        block.append(0)
+    }
+
+    /// Makes room for so many more bytes of names, values and a NUL behind each.
+    public mutating func reserve(byteCount: Int) { block.reserveCapacity(block.count + byteCount) }
+
+    /// Calls `body` with each name and value, in one pass and without copies. Of two with one name both come, the one that
+    /// counts first.
+    public func forEach(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+        block.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return }
+            var start = 0
+            while start < bytes.count {
+                let valueStart = start + strlen(base + start) + 1
+                let valueEnd = valueStart + strlen(base + valueStart)
+                body(
+                    UnsafeRawBufferPointer(rebasing: bytes[start..<(valueStart - 1)]),
+                    UnsafeRawBufferPointer(rebasing: bytes[valueStart..<valueEnd]))
+                start = valueEnd + 1
+            }
+        }
+    }
+
     /// Whether a property is there, be its value valid UTF-8 or not.
     public func contains(_ name: String) -> Bool {
         withValue(of: name) { _ in true } ?? false

@@ -64,14 +64,16 @@ public final class WebSocketMachine {
     /// - Parameters:
     ///   - role: which end it is.
     ///   - limits: the bounds for what comes in.
-    ///   - makeMaskKey: makes the key of each frame that a client sends; must be unpredictable except in tests.
+    ///   - makeMaskKey: makes the key of each frame that a client sends, must be unpredictable except in tests; `nil`: as
+    ///     OpenSSL's generator gives them.
     public init(
         role: WebSocketRole, limits: WebSocketLimits = WebSocketLimits(),
-        makeMaskKey: @escaping () -> UInt32 = { UInt32.random(in: 0...UInt32.max) }
+        makeMaskKey: (() -> UInt32)? = nil
     ) {
         self.role = role
         self.limits = limits
-        self.makeMaskKey = makeMaskKey
+        let keys = WebSocketMaskKeys()
+        self.makeMaskKey = makeMaskKey ?? { keys.next() }
     }
 
     // MARK: Receiving
@@ -331,15 +333,20 @@ public final class WebSocketMachine {
             return false
         }
         let payloadBytes = out.count - start - reserved
-        var header: [UInt8] = []
-        header.reserveCapacity(16)
-        let mask = appendHeader(opcode.rawValue, payloadBytes: payloadBytes, to: &header)
-        if header.count == reserved {
-            for index in 0..<reserved { out[start + index] = header[index] }
-        } else {
-            out.replaceSubrange(start..<(start + reserved), with: header)
+        let needed = headerByteCount(payloadBytes: payloadBytes)
+        for _ in 0..<max(0, needed - reserved) { out.append(0) }
+        out.withUnsafeMutableBytes { bytes in
+            let frame = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
+            let payload = UnsafeMutableRawBufferPointer(rebasing: frame[needed..<(needed + payloadBytes)])
+            if needed != reserved {
+                let written = UnsafeRawBufferPointer(rebasing: frame[reserved..<(reserved + payloadBytes)])
+                payload.copyMemory(from: written)
+            }
+            if let mask = writeHeader(opcode.rawValue, payloadBytes: payloadBytes, to: frame) {
+                WebSocketMask.apply(mask, offset: 0, to: payload)
+            }
         }
-        if let mask { applyMask(mask, from: start + header.count, to: &out) }
+        out.removeLast(max(0, reserved - needed))
         return true
     }
 
@@ -379,10 +386,15 @@ public final class WebSocketMachine {
     }
 
     private func appendFrame(_ opcode: UInt8, _ payload: UnsafeRawBufferPointer, to out: inout [UInt8]) {
-        let mask = appendHeader(opcode, payloadBytes: payload.count, to: &out)
         let start = out.count
+        let headerBytes = headerByteCount(payloadBytes: payload.count)
+        for _ in 0..<headerBytes { out.append(0) }
         out.append(contentsOf: payload)
-        if let mask { applyMask(mask, from: start, to: &out) }
+        out.withUnsafeMutableBytes { bytes in
+            let frame = UnsafeMutableRawBufferPointer(rebasing: bytes[start...])
+            guard let mask = writeHeader(opcode, payloadBytes: payload.count, to: frame) else { return }
+            WebSocketMask.apply(mask, offset: 0, to: UnsafeMutableRawBufferPointer(rebasing: frame[headerBytes...]))
+        }
     }
 
     private func headerByteCount(payloadBytes: Int) -> Int {
@@ -390,33 +402,25 @@ public final class WebSocketMachine {
         return lengthBytes + (role == .client ? 4 : 0)
     }
 
-    /// Appends the header of a final frame and returns the mask that it announces.
-    private func appendHeader(_ opcode: UInt8, payloadBytes: Int, to out: inout [UInt8]) -> UInt32? {
+    /// Writes the header of a final frame in front of its payload, and returns the mask that it announces.
+    private func writeHeader(_ opcode: UInt8, payloadBytes: Int, to frame: UnsafeMutableRawBufferPointer) -> UInt32? {
         let maskBit: UInt8 = role == .client ? 0x80 : 0
-        out.append(0x80 | opcode)
+        frame[0] = 0x80 | opcode
+        var count = 2
         if payloadBytes < 126 {
-            out.append(maskBit | UInt8(payloadBytes))
+            frame[1] = maskBit | UInt8(payloadBytes)
         } else if payloadBytes <= 0xFFFF {
-            out.append(maskBit | 126)
-            out.append(UInt8(payloadBytes >> 8))
-            out.append(UInt8(payloadBytes & 0xFF))
+            frame[1] = maskBit | 126
+            frame.storeBytes(of: UInt16(payloadBytes).bigEndian, toByteOffset: 2, as: UInt16.self)
+            count = 4
         } else {
-            out.append(maskBit | 127)
-            for shift in stride(from: 56, through: 0, by: -8) {
-                out.append(UInt8(truncatingIfNeeded: payloadBytes >> shift))
-            }
+            frame[1] = maskBit | 127
+            frame.storeBytes(of: UInt64(payloadBytes).bigEndian, toByteOffset: 2, as: UInt64.self)
+            count = 10
         }
         guard role == .client else { return nil }
         let mask = makeMaskKey()
-        for shift in stride(from: UInt32(0), through: 24, by: 8) {
-            out.append(UInt8(truncatingIfNeeded: mask >> shift))
-        }
+        frame.storeBytes(of: mask.littleEndian, toByteOffset: count, as: UInt32.self)
         return mask
-    }
-
-    private func applyMask(_ mask: UInt32, from start: Int, to out: inout [UInt8]) {
-        out.withUnsafeMutableBytes { bytes in
-            WebSocketMask.apply(mask, offset: 0, to: UnsafeMutableRawBufferPointer(rebasing: bytes[start...]))
-        }
     }
 }
