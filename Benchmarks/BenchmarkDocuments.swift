@@ -21,6 +21,20 @@ enum BenchmarkDocuments {
             """.utf8)
     }
 
+    /// A document of about `bytes` bytes: many readings in one where that is more than one has.
+    static func body(_ number: Int, bytes: Int) -> [UInt8] {
+        guard bytes > 400 else { return body(number) }
+        var text = Array("{\"readings\":[".utf8)
+        var reading = 0
+        while text.count < bytes {
+            if reading > 0 { text.append(UInt8(ascii: ",")) }
+            text += body(number &* 1_000_003 &+ reading)
+            reading += 1
+        }
+        text += Array("]}".utf8)
+        return text
+    }
+
     private static func padded(_ number: Int) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, 7 - text.count)) + text

@@ -21,6 +21,7 @@ struct BenchmarkMain {
         if arguments.first == "--writer" { return try NoticeBenchmark.write(path: arguments[1]) }
         var count = 100_000
         var blobMebibytes = 2_048
+        var replication = ReplicationBenchmark.Options()
         var isJSON = false
         var chosen: [String] = []
         var rest = arguments[...]
@@ -32,6 +33,7 @@ struct BenchmarkMain {
                     throw KithError(.badRequest, "--documents needs a number")
                 }
                 count = number
+            case "--long": replication.makeLong()
             case "--blob-mebibytes":
                 guard let text = rest.popFirst(), let number = Int(text), number > 0 else {
                     throw KithError(.badRequest, "--blob-mebibytes needs a number")
@@ -54,12 +56,14 @@ struct BenchmarkMain {
             case "store": try StoreBenchmark.run(report, folder: folder, count: count)
             case "blobs": try await BlobBenchmark.run(report, folder: folder, mebibytes: blobMebibytes)
             case "wire": try WireBenchmark.run(report, count: count)
-            default: try ReplicationBenchmark.run(report, folder: folder, count: count)
+            default:
+                replication.documents = count
+                try ReplicationBenchmark.run(report, folder: folder, options: replication)
             }
         }
     }
 
-    /// Removes a folder of which everything in it is known: files, and folders one or two levels deep.
+    /// Removes a folder of which everything in it is known: files, and folders in folders.
     private static func remove(_ folder: String) {
         guard let directory = opendir(folder) else { return }
         var names: [String] = []

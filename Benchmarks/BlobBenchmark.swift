@@ -44,7 +44,7 @@ enum BlobBenchmark {
                 unit: "MiB"))
     }
 
-    private static func write(_ database: Database, mebibytes: Int, seed: UInt64) async throws -> Blob {
+    static func write(_ database: Database, mebibytes: Int, seed: UInt64) async throws -> Blob {
         let writer = try database.makeBlob()
         var piece = noise(seed)
         for number in 0..<mebibytes {

@@ -3,8 +3,9 @@ import Glibc
 import KithDocuments
 
 /// This program again, in a process of its own, which takes commands as lines and answers each with a line.
-final class NodeProcess {
-    private let pid: pid_t
+// Unchecked: what changes after `init` are the two streams, whose C functions lock them; the one line at a time is its users' affair.
+final class NodeProcess: @unchecked Sendable {
+    let pid: pid_t
     private let input: UnsafeMutablePointer<FILE>
     private let output: UnsafeMutablePointer<FILE>
 

@@ -14,7 +14,7 @@ final class PlainSHA1 {
 
     deinit { EVP_MD_CTX_free(context) }
 
-    func add(_ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { _ = EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
-    }
+    func add(_ bytes: [UInt8]) { bytes.withUnsafeBytes { add($0) } }
+
+    func add(_ bytes: UnsafeRawBufferPointer) { _ = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
 }

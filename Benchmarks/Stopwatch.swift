@@ -36,8 +36,11 @@ enum Stopwatch {
     }
 
     /// Memory of this process now, in MiB.
-    static var residentMebibytes: Double {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+    static var residentMebibytes: Double { residentMebibytes(of: getpid()) }
+
+    /// Memory of a process now, in MiB.
+    static func residentMebibytes(of pid: pid_t) -> Double {
+        guard let file = fopen("/proc/\(pid)/statm", "r") else { return 0 }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 256)
         guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
