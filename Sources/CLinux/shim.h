@@ -3,6 +3,7 @@
 #define KITH_CLINUX_SHIM_H
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -41,6 +42,20 @@ static inline int kith_peer_user(int descriptor, uid_t *user) {
 // Renames where no file is in the way; EEXIST otherwise, EINVAL where the file system cannot promise that.
 static inline int kith_rename_to_new(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, 1 /* RENAME_NOREPLACE */);
+}
+
+// A socket that becomes readable when a network interface or an address of this machine changes (rtnetlink(7)), or -1.
+static inline int kith_network_changes(void) {
+    int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+    struct sockaddr_nl address = {
+        .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR};
+    if (descriptor >= 0 && bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0) {
+        int error = errno;
+        close(descriptor);
+        errno = error;
+        return -1;
+    }
+    return descriptor;
 }
 
 // Names the calling thread, as `ps -L` and debuggers show it; at most 15 bytes.

@@ -39,6 +39,7 @@ public final class Node {
     private var listener: Listener?
     private var administration: AdministrationServer?
     private var discovery: Discovery?
+    private var network: NetworkWatcher?
     private var inbound: [ObjectIdentifier: InboundConnection] = [:]
     var discoveryStatus = NodeStatus.DiscoveryStatus.off(reason: "it is starting", remedy: nil)
     var listening: [String] = []
@@ -126,6 +127,7 @@ public final class Node {
         )
         hasStarted = true
         links.refresh()
+        watchNetwork()
         discover()
         statusChanged()
     }
@@ -142,6 +144,7 @@ public final class Node {
         let discovery = self.discovery
         self.discovery = nil
         if let discovery { await Task.detached { discovery.stop() }.value }
+        network?.close()
         links.stop()
         pairing.stop()
         invitations.stop()
@@ -291,6 +294,19 @@ public final class Node {
         self.inbound[key] = inbound
         inbound.onDone = { [weak self] in self?.inbound[key] = nil }
         inbound.start()
+    }
+
+    /// Has absent peers dialled as soon as this machine is on a network that it was not on.
+    private func watchNetwork() {
+        do {
+            network = try NetworkWatcher { [weak self] addresses in
+                guard let self, !isStopping else { return }
+                log("on the network with \(addresses.joined(separator: ", "))", key: "network")
+                links.networkChanged()
+            }
+        } catch {
+            log("changes of the network are not noticed: \(error.message)")
+        }
     }
 
     // MARK: Trust

@@ -47,6 +47,9 @@ public enum TransportLimits {
     /// Seconds until a listener that is out of file descriptors tries again.
     static let acceptPauseSeconds = 0.25
 
+    /// Seconds between a change of the network and the look at what has come: changes come in groups.
+    static let networkSettleSeconds = 0.2
+
     /// Events taken from the kernel in one turn of the loop.
     static let eventsPerTurnMax = 256
     /// Name lookups at the same time, each on a thread of its own; more wait.

@@ -8,6 +8,7 @@
 #   lan.sh link I up|down   plug or unplug the cable of node I
 #   lan.sh avahi I kill|start  end node I's avahi-daemon with SIGKILL, or start it again
 #   lan.sh split I J        drop every frame between I and J only; `join I J` undoes it
+#   lan.sh mute I J         drop every frame from I to J, not those from J to I; `unmute I J` undoes it
 #   lan.sh loss I PCT       drop PCT % of the frames to and from node I (0 ends it)
 #   lan.sh rate I RATE      limit what node I sends, e.g. 10mbit (0 ends it)
 #   lan.sh kill I           end node I at once, as a power cut would
@@ -24,7 +25,7 @@
 #   LAN_AVAHI  0: only the network, no daemons
 #   LAN_IFF_RUNNING  yes: avahi takes an unplugged cable as the network gone;
 #              no (the default, as Debian's): it keeps what it knew
-#   NFT        the nft program (package nftables), for split, join and loss
+#   NFT        the nft program (package nftables), for split, join, mute and loss
 #
 # How it is built. Each node, and the switch joining them, is one holder process
 # in its own network, mount, UTS and PID namespaces. Nothing is registered in
@@ -290,6 +291,7 @@ cmd_split() {
   rules "add rule bridge lan forward iifname port$1 oifname port$2 drop comment \"split$1-$2\"
 	add rule bridge lan forward iifname port$2 oifname port$1 drop comment \"split$1-$2\""
 }
+cmd_mute() { rules "add rule bridge lan forward iifname port$1 oifname port$2 drop comment \"mute$1-$2\""; }
 cmd_rate() {
   net "node$1" tc qdisc del dev eth0 root 2>/dev/null || true
   [[ $2 == 0 ]] || net "node$1" tc qdisc add dev eth0 root tbf rate "$2" burst 32k latency 50ms
@@ -322,6 +324,8 @@ case $cmd in
   loss)   cmd_loss "$1" "$2" ;;
   split)  cmd_split "$1" "$2" ;;
   join)   drop_rules "split$1-$2"; drop_rules "split$2-$1" ;;
+  mute)   cmd_mute "$1" "$2" ;;
+  unmute) drop_rules "mute$1-$2" ;;
   rate)   cmd_rate "$1" "$2" ;;
   kill)   end_holder "node$1" ;;
   status) cmd_status ;;

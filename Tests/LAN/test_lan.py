@@ -1,6 +1,8 @@
 """Real nodes, real Avahi, real multicast, on machines that are network namespaces."""
 
+import base64
 import os
+import random
 import signal
 import subprocess
 import unittest
@@ -184,6 +186,97 @@ class OnLan(LanTestCase):
             node.create("clinic")
         rev = a.put("clinic", "x", {"n": 1})
         wait_for("the document on the other node", lambda: b.has("clinic", "x", rev))
+
+    def test_network_comes(self):
+        """without Avahi a node notices that it is on the network now, and dials at once whom it could not reach"""
+        self.make_lan(2, LAN_AVAHI=0)
+        a = self.node_on(1)
+        self.lan("link", 2, "down")
+        b = self.node_on(2, "--peer", f"10.77.0.1:{a.port}")
+        self.pair_all([a, b])
+        for node in (a, b):
+            node.create("clinic")
+        rev = a.put("clinic", "x", {"n": 1})
+        b.await_log("not reached")
+        self.lan("link", 2, "up")
+        b.await_log("on the network with", "eth0 10.77.0.2")
+        wait_for("the document on the other node", lambda: b.has("clinic", "x", rev))
+
+    def test_avahi_restarted_while_linked(self):
+        """a link that is there outlives a restart of Avahi on both sides, and is not made anew"""
+        a, b = self.start_paired(2, "clinic")
+        self.await_all_in_sync([a, b])
+        for number in (1, 2):
+            self.lan("avahi", number, "kill")
+        for node in (a, b):
+            node.await_log("discovery off")
+        for number in (1, 2):
+            self.lan("avahi", number, "start")
+        for node in (a, b):
+            wait_for("discovery to be on again", lambda: node.status()["node"]["discovery"]["state"] == "on")
+        rev = a.put("clinic", "x", {"n": 1})
+        wait_for("the document on the other node", lambda: b.has("clinic", "x", rev))
+        for node in (a, b):
+            self.assertEqual(node.log().count("link ended"), 0, node.log())
+
+    def test_slow_link(self):
+        """on one megabit a second small documents do not wait behind an attachment of many seconds"""
+        a, b = self.start_paired(2, "clinic")
+        self.await_all_in_sync([a, b])
+        self.lan("rate", 1, "1mbit")
+        data = random.Random(1).randbytes(2 << 20)
+        picture = a.put("clinic", "x-ray", {"_attachments": {
+            "x-ray.png": {"content_type": "image/png", "data": base64.b64encode(data).decode()}}})
+        a.await_peer("laboratory", "syncing")
+        for number in range(5):
+            rev = a.put("clinic", f"urgent-{number}", {"n": number})
+            wait_for("the urgent document on the other node", lambda: b.has("clinic", f"urgent-{number}", rev))
+        # It needs a quarter of a minute by itself; whoever waited for it would have it.
+        self.assertFalse(b.has("clinic", "x-ray"))
+        self.lan("rate", 1, 0)
+        wait_for("the attachment on the other node", lambda: b.has("clinic", "x-ray", picture))
+        self.await_all_in_sync([a, b])
+
+    def test_clinic_with_loss(self):
+        """with two of a hundred frames lost both ways a whole clinic replicates"""
+        a, b, c = nodes = self.start_paired(3, "clinic")
+        self.await_all_in_sync(nodes)
+        for number in (1, 2, 3):
+            self.lan("loss", number, 1)  # each frame passes two cables
+        documents = list(generate.documents(300, 7))
+        for node, part in zip(nodes, (documents[:100], documents[100:200], documents[200:])):
+            node.load("clinic", part)
+        self.assertEqual(await_converged(nodes, "clinic", seconds=180)["documents"], 300)
+        self.await_all_in_sync(nodes)
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_one_way_loss(self):
+        """where one direction is lost both sides say offline in bounded time, and meet again when it is back"""
+        a, b = nodes = self.start_paired(2, "clinic")
+        for first, second in ((1, 2), (2, 1)):
+            self.await_all_in_sync(nodes)
+            self.lan("mute", first, second)
+            for node, other in ((a, b), (b, a)):
+                node.await_peer(other.name, "offline", seconds=90)
+            own = a.put("clinic", f"a{first}", {"n": 1}), b.put("clinic", f"b{first}", {"n": 2})
+            self.lan("unmute", first, second)
+            wait_for("the other's document", lambda: b.has("clinic", f"a{first}", own[0])
+                     and a.has("clinic", f"b{first}", own[1]), seconds=180)
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_many_frozen_and_thawed(self):
+        """nodes that are frozen and thawed in turn while all write: everybody converges"""
+        nodes = self.start_paired(3, "clinic")
+        self.await_all_in_sync(nodes)
+        for number, node in enumerate(nodes):
+            others = [other for other in nodes if other is not node]
+            node.signal(signal.SIGSTOP)
+            for other in others:
+                other.await_peer(node.name, "offline", seconds=90)
+                other.put("clinic", f"{other.name}-{number}", {"n": number})
+            node.signal(signal.SIGCONT)
+        await_converged(nodes, "clinic", seconds=180)
+        self.await_all_in_sync(nodes)
 
     def test_killed_while_receiving(self):
         """a node that is killed while receiving completes after its restart"""
