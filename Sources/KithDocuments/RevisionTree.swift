@@ -139,22 +139,6 @@ public struct RevisionTree: Sendable, Equatable {
         return result
     }
 
-    /// The nearest revision that both descend from (or that one is, and the other descends from), or `nil`.
-    public func commonAncestor(of a: RevisionID, _ b: RevisionID) -> RevisionID? {
-        guard var left = index(of: a), var right = index(of: b) else { return nil }
-        while left != right {
-            // The one further along in the order cannot be an ancestor of the other.
-            if left > right {
-                guard nodes[left].parent >= 0 else { return nil }
-                left = Int(nodes[left].parent)
-            } else {
-                guard nodes[right].parent >= 0 else { return nil }
-                right = Int(nodes[right].parent)
-            }
-        }
-        return nodes[left].revision
-    }
-
     /// Every revision known, rising by ID.
     public var entries: [Entry] { nodes.map(entry) }
 

@@ -1,4 +1,4 @@
-/// Merges two branches of a document, or more, into one body: a pure function of the bodies.
+/// Merges two branches of a document into one body: a pure function of the bodies.
 ///
 /// For each field, from the outermost object on downwards:
 ///
@@ -44,21 +44,6 @@ public enum ThreeWayMerge {
                 remedy: "Resolve the conflict by hand, or divide the document into smaller ones")
         }
         return result
-    }
-
-    /// Merges any number of branches, one after the other: what the leaves so far gave is the winner over the next.
-    ///
-    /// - Parameters:
-    ///   - winner: the body of the first leaf in the order of the winner rule.
-    ///   - others: the bodies of the other leaves in that order, each with the body of its base, which is what
-    ///     `RevisionTree.mergeBases(of:)` names for it.
-    /// - Throws: as `merge(base:winner:loser:)`, also when only a result on the way is too large.
-    public static func merge(
-        winner: [UInt8], others: [(base: [UInt8]?, body: [UInt8])]
-    ) throws(KithError) -> [UInt8] {
-        var merged = winner
-        for other in others { merged = try merge(base: other.base, winner: merged, loser: other.body) }
-        return merged
     }
 
     private static func run(

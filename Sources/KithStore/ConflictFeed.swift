@@ -22,6 +22,8 @@ struct ConflictFeed: Sendable {
         /// Changes up to here need not be looked at.
         var since: UInt64
         var isScanning = true
+        /// Whether there is something to read although nothing has changed.
+        var isUnfinished = true
         var scannedThrough: DocumentID?
     }
 
@@ -31,19 +33,24 @@ struct ConflictFeed: Sendable {
     mutating func scanAgain() {
         for name in places.keys {
             places[name]?.isScanning = true
+            places[name]?.isUnfinished = true
             places[name]?.scannedThrough = nil
         }
     }
 
     /// The next ones.
-    mutating func read(_ snapshot: Snapshot) throws -> Findings {
+    ///
+    /// - Parameter changed: collections that have changed since the last time: of many collections the others cost nothing.
+    mutating func read(_ snapshot: Snapshot, changed: Set<CollectionName>) throws -> Findings {
         var findings = Findings()
         let names = try snapshot.collections()
         for name in Set(places.keys).subtracting(names) {
             places[name] = nil
             findings.clear.append(name)
         }
-        for name in names { try read(snapshot.collection(name), &findings) }
+        for name in names where changed.contains(name) || places[name]?.isUnfinished ?? true {
+            try read(snapshot.collection(name), &findings)
+        }
         return findings
     }
 
@@ -58,6 +65,7 @@ struct ConflictFeed: Sendable {
         if try snapshot.conflictCount == 0 {
             here.since = try snapshot.lastSequence
             here.isScanning = false
+            here.isUnfinished = false
             findings.clear.append(name)
             return
         }
@@ -79,7 +87,8 @@ struct ConflictFeed: Sendable {
                 findings.others.append(key)
             }
         }
-        if page.count == limit { findings.isPartial = true }
+        here.isUnfinished = page.count == limit
+        if here.isUnfinished { findings.isPartial = true }
         here.since = page.count == limit ? page[page.count - 1].sequence : try snapshot.lastSequence
     }
 }

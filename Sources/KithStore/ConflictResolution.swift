@@ -57,7 +57,12 @@ extension WriteTransaction {
     @discardableResult
     public func mergeConflict(_ id: DocumentID) throws -> RevisionID? {
         guard let conflict = try conflict(id) else { return nil }
-        let resolved = try resolve(conflict, as: conflict.merged())
+        return try merge(conflict, isPatient: true)
+    }
+
+    /// Merges a conflict that was read in this transaction.
+    func merge(_ conflict: DocumentConflict, isPatient: Bool) throws -> RevisionID? {
+        let resolved = try resolve(conflict, as: conflict.merged(isPatient: isPatient))
         // Where all that it would write is known here already, there is nothing to go on with.
         return resolved.sequence == conflict.versions[0].sequence ? nil : resolved.revision
     }

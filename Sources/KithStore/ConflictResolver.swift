@@ -23,9 +23,9 @@ public actor ConflictResolver {
     /// resolve, the same versions should give the same answer on each; otherwise the answers are in conflict again.
     public typealias Resolve = @Sendable (DocumentConflict) async throws -> ConflictResolution
 
-    private typealias Key = ConflictAgenda.Key
+    typealias Key = ConflictAgenda.Key
 
-    private let database: Database
+    let database: Database
     private let wakes: AsyncStream<Void>
     private nonisolated let waker: AsyncStream<Void>.Continuation
     private nonisolated let onChange: @Sendable () -> Void
@@ -33,8 +33,10 @@ public actor ConflictResolver {
     private let start = ContinuousClock().now
 
     private var resolve: Resolve?
-    private var agenda = ConflictAgenda()
+    var agenda = ConflictAgenda()
     private var feed = ConflictFeed()
+    /// Collections that have changed since they were read.
+    private nonisolated let changed = Monitor(Set<CollectionName>())
     /// Counts how often everything was begun anew.
     private var beginnings = 0
     /// The app's answers that are waited for, numbered.
@@ -43,6 +45,8 @@ public actor ConflictResolver {
     private var observation: ObservationToken?
     private var alarm: Task<Void, Never>?
     private var failed: [Key: ConflictFailure] = [:]
+    /// Documents that were left to a node which knows more, once: when they come up again, it is merged by what is here.
+    var waited: Set<Key> = []
     /// Conflicts that were resolved, in whole or in part.
     public private(set) var resolvedCount = 0
 
@@ -104,17 +108,31 @@ public actor ConflictResolver {
             return false
         }
         if observation == nil {
-            let waker = waker
-            observation = database.observeCollections({ _ in waker.yield() }, onClose: { waker.finish() })
+            let (waker, changed) = (waker, changed)
+            observation = database.observeCollections(
+                { lastSequences in
+                    changed.update { $0.formUnion(lastSequences.keys) }
+                    waker.yield()
+                }, onClose: { waker.finish() })
         }
         var isPartial = false
         if agenda.takeForgotten() { feed.scanAgain() }
         if agenda.hasRoom {
             let (before, beginning) = (feed, beginnings)
-            let (findings, after) = try await read { snapshot in
-                var feed = before
-                let findings = try feed.read(snapshot)
-                return (findings, feed)
+            let taken = changed.update { names in
+                defer { names = [] }
+                return names
+            }
+            let (findings, after): (ConflictFeed.Findings, ConflictFeed)
+            do {
+                (findings, after) = try await read { snapshot in
+                    var feed = before
+                    let findings = try feed.read(snapshot, changed: taken)
+                    return (findings, feed)
+                }
+            } catch {
+                changed.update { $0.formUnion(taken) }
+                throw error
             }
             // Everything may have been begun anew meanwhile.
             guard beginning == beginnings else { return true }
@@ -133,6 +151,7 @@ public actor ConflictResolver {
         for key in findings.changed { agenda.note(key, now: now) }
         for key in findings.others {
             agenda.forget(key)
+            waited.remove(key)
             setFailure(nil, of: key)
         }
         for name in findings.clear {
@@ -144,12 +163,13 @@ public actor ConflictResolver {
         beginnings += 1
         agenda = ConflictAgenda()
         feed = ConflictFeed()
+        waited = []
         for task in running.values { task.cancel() }
         running = [:]
         for key in failed.keys { setFailure(nil, of: key) }
     }
 
-    private func finish(_ key: Key, _ result: Result<Bool, any Error>) {
+    func finish(_ key: Key, _ result: Result<Bool, any Error>) {
         let outcome: ConflictAgenda.Outcome
         switch result {
         case .success(let isResolved):
@@ -174,7 +194,7 @@ public actor ConflictResolver {
         agenda.finish(key, outcome, now: now, random: .random(in: 0...1))
     }
 
-    private func setFailure(_ failure: ConflictFailure?, of key: Key) {
+    func setFailure(_ failure: ConflictFailure?, of key: Key) {
         if let failure {
             guard failed[key] != nil || failed.count < StoreLimits.conflictFailuresMax else { return }
             failed[key] = failure
@@ -182,42 +202,6 @@ public actor ConflictResolver {
             return
         }
         onChange()
-    }
-
-    // MARK: Three-way merges
-
-    /// Merges some documents that are due, in one transaction.
-    ///
-    /// - Returns: how many.
-    private func merge() async -> Int {
-        let keys = agenda.take(StoreLimits.mergesPerCommitMax, now: now)
-        guard !keys.isEmpty else { return 0 }
-        do {
-            let results: [Result<Bool, any Error>] = try await database.write { transaction in
-                // It may have been switched off while this waited for its turn.
-                guard try transaction.settings().mergePolicy == .threeWay else {
-                    return keys.map { _ in .success(false) }
-                }
-                return try keys.map { try Self.merge($0, in: transaction) }
-            }
-            for (key, result) in zip(keys, results) { finish(key, result) }
-        } catch {
-            for key in keys { finish(key, .failure(error)) }
-        }
-        return keys.count
-    }
-
-    /// What is wrong with this document stays its own affair; what is wrong with the disk undoes all.
-    private static func merge(_ key: Key, in transaction: WriteTransaction) throws -> Result<Bool, any Error> {
-        do {
-            guard try transaction.hasCollection(key.collection) else { return .success(false) }
-            return .success(try transaction.collection(key.collection).mergeConflict(key.id) != nil)
-        } catch let error as KithError {
-            switch error.code {
-            case .diskFull, .inputOutput, .homeNotWritable, .closed, .busy: throw error
-            default: return .failure(error)
-            }
-        }
     }
 
     // MARK: An app's resolver
@@ -264,7 +248,7 @@ public actor ConflictResolver {
     // MARK: Time
 
     /// Milliseconds since this began.
-    private var now: Int64 {
+    var now: Int64 {
         let (seconds, attoseconds) = start.duration(to: clock.now).components
         return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
     }

@@ -2,29 +2,17 @@ import KithDocuments
 
 /// A document in conflict, with what is needed to resolve it.
 public struct DocumentConflict: Sendable, Equatable {
-    /// Where a version parted from the versions before it.
-    enum Base: Sendable, Equatable {
-        /// From this revision.
-        case revision(StoredDocument)
-        /// Nowhere: each began as a document of its own.
-        case none
-        /// From a revision whose body is not kept here.
-        case withoutBody(RevisionID)
-        /// The histories that are known here do not say.
-        case unknown
-    }
-
     /// The document.
     public let id: DocumentID
     /// The live leaves in the order of the winner rule, the winner first; at least two. Where there are more than
-    /// `StoreLimits.mergedVersionsMax`, or their bodies have more than `StoreLimits.mergedBytesMax` bytes, the first of
-    /// them: the others are in conflict with what these become.
+    /// `StoreLimits.mergedVersionsMax`, or they and their bases have more than `StoreLimits.mergedBytesMax` bytes, the first
+    /// of them: the others are in conflict with what these become.
     public let versions: [StoredDocument]
-    /// The newest revision that all `versions` descend from; nil when they have none, it is not known, or its body is not
-    /// kept.
+    /// The newest revision that all `versions` descend from or have merged; nil when they have none, it is not known, or its
+    /// body is not kept.
     public let commonAncestor: StoredDocument?
-    /// For each version but the first.
-    let bases: [Base]
+    /// From where each version but the first parted from those before it.
+    let bases: [MergeBase]
 }
 
 extension DocumentConflict {
@@ -36,12 +24,31 @@ extension DocumentConflict {
     ///
     /// - Throws: `.cannotMerge` when it is not certain from where the versions parted, or that revision's body is not kept
     ///   here; `.tooLarge`, `.badDocument` when the merged document would be none.
-    public func merged() throws(KithError) -> ConflictResolution {
-        var body = versions[0].body
-        for (version, base) in zip(versions.dropFirst(), bases) {
-            body = try ThreeWayMerge.merge(base: ancestor(base)?.body, winner: body, loser: version.body)
+    public func merged() throws(KithError) -> ConflictResolution { try merged(isPatient: true) }
+
+    /// The same.
+    ///
+    /// - Parameter isPatient: false to go by what is here where versions parted from several revisions of which others have
+    ///   more: then nodes that have other parts may come to another body, and a field that was changed again after it was
+    ///   merged may have the value from before.
+    func merged(isPatient: Bool) throws(KithError) -> ConflictResolution {
+        if isPatient, isKnownInPart {
+            throw KithError(
+                .cannotMerge,
+                "Document \(id) is not merged here yet: not all revisions from which its versions parted are kept, and another node may have them",
+                remedy: "Wait, or resolve it by hand")
         }
-        return .merged(body: body, attachments: try mergedAttachments())
+        var merged = MergeContent(versions[0])
+        for (version, base) in zip(versions.dropFirst(), bases) {
+            merged = try MergeContent.merge(base: content(base), winner: merged, loser: MergeContent(version))
+        }
+        return .merged(body: merged.body, attachments: merged.attachments)
+    }
+
+    /// Whether it can be merged, but only by a part of what the versions parted from: a node that has all of it should be
+    /// first.
+    var isKnownInPart: Bool {
+        bases.allSatisfy { $0.isWhole || $0.content != nil } && !bases.allSatisfy(\.isWhole)
     }
 
     /// The attachments of all versions, merged by the same rules.
@@ -53,15 +60,18 @@ extension DocumentConflict {
             // Where no version has any, it does not matter from where they parted.
             if attachments.isEmpty, version.attachments.isEmpty { continue }
             attachments = try AttachmentList.merge(
-                base: ancestor(base)?.attachments ?? AttachmentList(), winner: attachments, loser: version.attachments)
+                base: content(base)?.attachments ?? AttachmentList(), winner: attachments, loser: version.attachments)
         }
         return attachments
     }
 
+    /// Bytes of the bodies that it holds.
+    var byteCount: Int { versions.reduce(0) { $0 + $1.body.count } + bases.reduce(0) { $0 + $1.byteCount } }
+
     /// What a version parted from; nil where the versions have nothing in common.
-    private func ancestor(_ base: Base) throws(KithError) -> StoredDocument? {
+    private func content(_ base: MergeBase) throws(KithError) -> MergeContent? {
         switch base {
-        case .revision(let document): return document
+        case .content(let content), .inPart(let content): return content
         case .none: return nil
         case .withoutBody(let revision):
             throw KithError(
@@ -81,33 +91,25 @@ extension Snapshot {
     /// A document's live leaves and from where they parted; nil when it is not in conflict.
     public final func conflict(_ id: DocumentID) throws -> DocumentConflict? {
         let connection = try connection
-        guard let row = try row(id, connection), row.flags.contains(.isInConflict) else { return nil }
-        let tree = try row.tree(connection.databaseName)
-        var versions: [StoredDocument] = []
-        var bytes = 0
-        for leaf in tree.storedLeaves.prefix(StoreLimits.mergedVersionsMax) where !leaf.isDeleted {
+        guard let row = try row(id, connection), row.flags.contains(.isInConflict), let winner = try document(id) else {
+            return nil
+        }
+        var reader = MergeBaseReader(self, try row.tree(connection.databaseName), winner: winner)
+        var versions = [winner]
+        var bases: [MergeBase] = []
+        var bytes = winner.body.count
+        for leaf in winner.leaves.prefix(StoreLimits.mergedVersionsMax).dropFirst() where !leaf.isDeleted {
             guard versions.count < 2 || bytes < StoreLimits.mergedBytesMax else { break }
-            guard let version = try document(id, revision: leaf.revision) else {
+            guard let version = try reader.document(leaf.revision) else {
                 throw DocumentRow.damaged(connection.databaseName, cause: nil)
             }
-            bytes += version.body.count
+            let base = try reader.base(of: leaf.revision, mergedWith: versions.map(\.revision))
+            bytes += version.body.count + base.byteCount
+            bases.append(base)
             versions.append(version)
         }
-        let revisions = versions.map(\.revision)
-        let isCertain = tree.areMergeBasesCertain(of: revisions)
-        let ancestors = tree.mergeBases(of: revisions).dropFirst()
-        var bodies: [RevisionID: StoredDocument] = [:]
-        for case .some(let ancestor) in ancestors where bodies[ancestor] == nil {
-            bodies[ancestor] = try document(id, revision: ancestor)
-        }
-        let bases = ancestors.map { ancestor -> DocumentConflict.Base in
-            guard isCertain else { return .unknown }
-            guard let ancestor else { return .none }
-            return bodies[ancestor].map { .revision($0) } ?? .withoutBody(ancestor)
-        }
-        // In one tree, the lowest of the bases is an ancestor of all.
-        let isShared = isCertain && !ancestors.contains(nil)
-        let common = isShared ? ancestors.compactMap { $0 }.min().flatMap { bodies[$0] } : nil
-        return DocumentConflict(id: id, versions: versions, commonAncestor: common, bases: bases)
+        return DocumentConflict(
+            id: id, versions: versions, commonAncestor: try reader.commonAncestor(of: versions.map(\.revision)),
+            bases: bases)
     }
 }

@@ -21,8 +21,14 @@ public enum StoreLimits {
     /// Versions of a document in conflict that are resolved together at most; the others follow one step later. Bounds what
     /// one resolution holds and how long it takes.
     public static let mergedVersionsMax = 16
-    /// Bytes of bodies beyond which no further version is resolved together with the others.
+    /// Bytes of bodies, of versions and of what they parted from, beyond which no further version is resolved together with
+    /// the others.
     public static let mergedBytesMax = 67_108_864
+    /// Where versions parted from several revisions: how many of these are read for one conflict at most …
+    static let mergeBasesMax = 32
+    /// … and how often it is asked in turn from where those had parted. Beyond it the newest counts alone, and a field that
+    /// was changed again after it was merged may have the value from before.
+    static let mergeBaseLevelsMax = 4
     /// Refused documents of which it is kept why, over all peers; the oldest are forgotten first.
     public static let refusalsMax = 10_000
     /// Documents in conflict that wait to be resolved at most; the others are looked for when there is room again.
@@ -46,6 +52,8 @@ public enum StoreLimits {
     static let conflictRetryMillisecondsMax: Int64 = 3_600_000
     /// Documents that are merged in one transaction at most, so that other writes do not wait long.
     static let mergesPerCommitMax = 16
+    /// Bytes of bodies after which no further document is merged in the same transaction, for the same reason.
+    static let mergeBytesPerCommitMax = 8_388_608
     /// Conflicts about which an app's resolver is asked at the same time; each holds the versions of its document.
     public static let resolversRunningMax = 16
     /// Changes that are read at a time: more cost memory, fewer cost a step down the tree of the table each time.
@@ -108,6 +116,11 @@ public enum StoreLimits {
     static let compactionStepRows = 1_000
     /// Bytes that one step of a compaction drops or moves, about: each is written to the log and then to the file.
     static let compactionStepBytes = 4_194_304
+    /// Bodies of superseded revisions, the newest, that a compaction leaves to each document of a database that merges: a
+    /// peer that was away while its document changed more often than that leaves a conflict for a person …
+    public static let compactionKeptBodiesMax = 20
+    /// … and how many bytes these have at most, but for the newest, which stays.
+    public static let compactionKeptBytesMax = 1_048_576
     /// How often a compaction tries to empty the log at its end, while readers of an older state are in the way …
     static let checkpointAttemptsMax = 50
     /// … and how long it waits in between. Afterwards the log stays as it is until a later commit.

@@ -27,9 +27,13 @@ extension Snapshot {
 extension WriteTransaction {
     /// Drops the bodies of superseded revisions, as many as one step may; sequences and all that replicates stay.
     ///
+    /// Where the database merges, a document in conflict keeps all, and every other one its newest
+    /// (`StoreLimits.compactionKeptBodiesMax`).
+    ///
     /// - Returns: how many of the documents were looked at, the first ones, at least one; how many bodies were dropped.
     func dropOldBodies(of ids: ArraySlice<DocumentID>) throws -> (documents: Int, bodies: Int) {
         try storing { connection in
+            let isMerging = try settings().mergePolicy != .byHand
             let length = try PreparedQuery(
                 "SELECT length(CAST(body AS BLOB)) FROM leaf_\(number) WHERE id = ?1 AND revision = ?2", on: connection)
             var (documents, bodies, bytes) = (0, 0, 0)
@@ -37,17 +41,28 @@ extension WriteTransaction {
                 documents += 1
                 guard let row = try row(id, connection), row.flags.contains(.hasOldBodies) else { continue }
                 // What its versions parted from is needed to merge them.
-                if try settings().mergePolicy != .byHand, row.flags.contains(.isInConflict) { continue }
+                if isMerging, row.flags.contains(.isInConflict) { continue }
                 var tree = try row.tree(connection.databaseName)
-                for entry in tree.entries where entry.hasBody && !entry.isLeaf {
+                var kept = (bodies: 0, bytes: 0)
+                let before = bodies
+                // The newest first.
+                for entry in tree.entries.reversed() where entry.hasBody && !entry.isLeaf {
                     func about(_ statement: SQLiteStatement) {
                         statement.bind(id, at: 1)
                         statement.bind(entry.revision, at: 2)
                     }
-                    try length.use { statement in
+                    let size = try length.use { statement in
                         about(statement)
-                        if try statement.step() { bytes += statement.int(0) }
+                        return try statement.step() ? statement.int(0) : 0
                     }
+                    // So is what a version parted from that a peer has written meanwhile, and that is on its way.
+                    if isMerging, kept.bodies < StoreLimits.compactionKeptBodiesMax,
+                        kept.bodies == 0 || kept.bytes + size <= StoreLimits.compactionKeptBytesMax
+                    {
+                        kept = (kept.bodies + 1, kept.bytes + size)
+                        continue
+                    }
+                    bytes += size
                     try connection.with(.deleteLeafBody, in: number) { statement in
                         about(statement)
                         try statement.run()
@@ -56,13 +71,13 @@ extension WriteTransaction {
                     tree.setHasBody(false, of: entry.revision)
                     bodies += 1
                 }
-                try setTreeWithoutOldBodies(tree, id, row, connection)
+                if bodies > before { try setTreeWithFewerBodies(tree, id, row, connection) }
             }
             return (documents, bodies)
         }
     }
 
-    private func setTreeWithoutOldBodies(
+    private func setTreeWithFewerBodies(
         _ tree: RevisionTree, _ id: DocumentID, _ row: DocumentRow, _ connection: SQLiteConnection
     ) throws {
         let sql = """
@@ -74,7 +89,8 @@ extension WriteTransaction {
             statement.bind(row.sequence, at: 1)
             // The short form of a tree with one revision is NULL.
             if tree.count > 1 { statement.bind(copyingBlob: tree.encoded(), at: 2) }
-            statement.bind(DocumentFlags([.hasOldBodies, .hasAttachments]).rawValue, at: 3)
+            let cleared: DocumentFlags = tree.hasOldBodies ? .hasAttachments : [.hasOldBodies, .hasAttachments]
+            statement.bind(cleared.rawValue, at: 3)
             statement.bind(id, at: 4)
             statement.bind(DocumentFlags.hasAttachments.rawValue, at: 5)
             try statement.run()

@@ -7,6 +7,9 @@ extension WriteTransaction {
     /// Every revision that this writes follows from what it is given alone, so that two nodes which resolve the same
     /// conflict in the same way make the same revisions. A leaf that is not named is left as it is: nobody has looked at it.
     ///
+    /// A merged revision has a merge mark in its history for each loser that is not of a higher generation
+    /// (`RevisionID.mergeMark`): where one of them goes on elsewhere, later merges know what they have of it.
+    ///
     /// - Parameters:
     ///   - id: the document.
     ///   - winner: the live leaf that stays, or becomes the parent of the merged body. For a merge take the document's
@@ -43,7 +46,8 @@ extension WriteTransaction {
         }
         var written: [IncomingRevision] = []
         if let body {
-            written.append(try child(of: winner, id, body: body, isDeleted: isDeleted, attachments))
+            written.append(
+                try child(of: winner, merging: losers, id, body: body, isDeleted: isDeleted, attachments))
         } else if winner != row.winner.revision, let kept = try document(id, revision: winner) {
             written.append(try child(of: winner, id, body: kept.body, isDeleted: false, kept.attachments))
         }
@@ -60,11 +64,17 @@ extension WriteTransaction {
     }
 
     private func child(
-        of parent: RevisionID, _ id: DocumentID, body: [UInt8], isDeleted: Bool, _ attachments: AttachmentList
+        of winner: RevisionID, merging losers: [RevisionID] = [], _ id: DocumentID, body: [UInt8], isDeleted: Bool,
+        _ attachments: AttachmentList
     ) throws -> IncomingRevision {
+        var (parent, history) = (winner, [winner])
+        for loser in losers.sorted(by: >) where loser.generation <= winner.generation {
+            parent = try RevisionID.mergeMark(of: loser, after: parent)
+            history.insert(parent, at: 0)
+        }
         let (revision, body) = try newRevision(
             id, body: body, parent: parent, isDeleted: isDeleted, attachments: attachments)
         return IncomingRevision(
-            id: id, revision: revision, history: [parent], isDeleted: isDeleted, body: body, attachments: attachments)
+            id: id, revision: revision, history: history, isDeleted: isDeleted, body: body, attachments: attachments)
     }
 }

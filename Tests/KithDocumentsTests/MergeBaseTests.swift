@@ -9,6 +9,17 @@ struct MergeBaseTests {
         return tree
     }
 
+    /// From where each leaf but the first parted from those before it.
+    private func bases(_ tree: RevisionTree, _ leaves: [RevisionID]) -> [MergeGraph.Bases] {
+        let graph = MergeGraph(tree)
+        return leaves.indices.dropFirst().map { graph.bases(of: leaves[$0], mergedWith: Array(leaves[..<$0])) }
+    }
+
+    /// The text of the mark that says that a version was merged.
+    private func mark(_ version: String, after parent: String) throws -> String {
+        try RevisionID.mergeMark(of: revision(version), after: revision(parent)).description
+    }
+
     @Test(
         "whether it is certain from where leaves parted",
         arguments: [
@@ -36,7 +47,7 @@ struct MergeBaseTests {
             let tree = try tree(chains)
             let leaves = tree.leaves.map(\.revision)
             #expect(leaves.count == chains.count)
-            #expect(tree.areMergeBasesCertain(of: leaves) == isCertain, "\(chains)")
+            #expect(bases(tree, leaves).allSatisfy(\.isCertain) == isCertain, "\(chains)")
         }
     }
 
@@ -44,11 +55,128 @@ struct MergeBaseTests {
     func pruned() throws {
         var tree = try tree(["6-g 5-f 4-e 3-d 2-b 1-a", "3-c 2-b", "6-h 5-f"])
         let leaves = tree.leaves.map(\.revision)
-        #expect(tree.areMergeBasesCertain(of: leaves))
+        #expect(bases(tree, leaves).map(\.isCertain) == [true, true])
         tree.prune(toDepth: 2)
-        #expect(!tree.areMergeBasesCertain(of: leaves))
-        #expect(tree.areMergeBasesCertain(of: Array(leaves.prefix(2))))
-        #expect(tree.mergeBases(of: Array(leaves.prefix(2))) == [nil, revision("5-f")])
+        #expect(bases(tree, leaves).map(\.isCertain) == [true, false])
+        #expect(bases(tree, leaves)[0].revisions == [revision("5-f")])
+    }
+
+    @Test("each of several leaves parted from those before it at the latest revision that it shares with any of them")
+    func severalLeaves() throws {
+        let tree = try tree(["4-d 3-c 2-b 1-a", "3-e 2-b", "2-f 1-a", "1-z"])
+        let leaves = tree.leaves.map(\.revision)
+        #expect(leaves.map(\.description) == ["4-d", "3-e", "2-f", "1-z"])
+        #expect(bases(tree, leaves).map(\.revisions) == [[revision("2-b")], [revision("1-a")], []])
+        #expect(MergeGraph(tree).commonAncestors(of: Array(leaves.dropLast())).revisions == [revision("1-a")])
+        let stranger = MergeGraph(tree).bases(of: revision("9-q"), mergedWith: [revision("2-f")])
+        #expect(stranger == MergeGraph(tree).bases(of: revision("2-f"), mergedWith: [revision("9-q")]))
+        #expect(stranger.revisions == [] && !stranger.isCertain)
+    }
+
+    // MARK: Merge marks
+
+    @Test("a mark says which version was merged into which, and nothing else is taken for one")
+    func marks() throws {
+        let version = "258-0123456789abcdef0123456789abcdef01234567"
+        let mark = try RevisionID.mergeMark(of: revision(version), after: revision("299-aa"))
+        #expect(mark.description == "300-6d6572676533f1cd4c18e37aff6f0edd0c94ef64")
+        #expect(try mark == RevisionID(parsing: mark.description))
+        #expect(mark.isMergeMark)
+        for other in [version, "3-6d65726765", "3-6d65726766\(mark.digest.dropFirst(10))", "3-\(mark.digest)00"] {
+            #expect(!revision(other).isMergeMark, "\(other)")
+        }
+        let others = try [("258-A", "299-aa"), ("258-a", "299-aa"), ("257-a", "299-aa"), ("258-a", "299-ab")].map {
+            try RevisionID.mergeMark(of: revision($0), after: revision($1))
+        }
+        #expect(Set(others + [mark]).count == 5)
+        expectRefusal(.badName) { try RevisionID.mergeMark(of: revision("1-a"), after: revision("4294967295-a")) }
+    }
+
+    @Test("a version that was merged parted from the merged revision where it was merged, in chains too")
+    func merged() throws {
+        // 5-m is 2-d, merged with 2-b and 2-c, which have gone on.
+        let b = try mark("2-b", after: "2-d")
+        let c = try mark("2-c", after: b)
+        let tree = try tree(["5-m \(c) \(b) 2-d 1-a", "3-e 2-b 1-a", "4-f 3-f 2-c 1-a", "3-b 2-b"])
+        let graph = MergeGraph(tree)
+        func newest(_ version: String, _ others: String...) -> [RevisionID] {
+            let bases = graph.bases(of: revision(version), mergedWith: others.map { revision($0) })
+            #expect(bases.isCertain)
+            return bases.revisions
+        }
+        #expect(newest("3-e", "5-m") == [revision("2-b")])
+        #expect(newest("4-f", "5-m") == [revision("2-c")])
+        #expect(newest("3-b", "5-m", "4-f", "3-e") == [revision("2-b")])
+        #expect(newest("4-f", "3-e") == [revision("1-a")])
+        func common(_ versions: String...) -> [RevisionID] {
+            graph.commonAncestors(of: versions.map { revision($0) }).revisions
+        }
+        #expect(common("5-m", "3-e", "3-b") == [revision("2-b")])
+        #expect(common("5-m", "3-e", "4-f") == [revision("1-a")])
+        // The merged revision was merged into what one of them became.
+        var later = tree
+        try later.add("7-x \(mark("5-m", after: "5-f")) 5-f 4-f 3-f 2-c 1-a")
+        let bases = MergeGraph(later).bases(of: revision("7-x"), mergedWith: [revision("3-e")])
+        #expect(bases.revisions == [revision("2-b")] && bases.isCertain)
+    }
+
+    @Test("versions that have merged the same others parted from all of these")
+    func crissCross() throws {
+        let tree = try tree([
+            "5-m \(mark("2-b", after: "3-c")) 3-c 2-c 1-a", "5-n \(mark("2-c", after: "3-b")) 3-b 2-b 1-a",
+        ])
+        let bases = MergeGraph(tree).bases(of: revision("5-m"), mergedWith: [revision("5-n")])
+        #expect(bases.isCertain)
+        #expect(bases.revisions == [revision("2-c"), revision("2-b")])
+    }
+
+    @Test("one version merged into two, of one generation, is in each of them and neither in the other")
+    func mergedIntoTwo() throws {
+        let tree = try tree(["4-m \(mark("2-b", after: "2-c")) 2-c 1-a", "4-n \(mark("2-b", after: "2-d")) 2-d 1-a"])
+        let bases = MergeGraph(tree).bases(of: revision("4-m"), mergedWith: [revision("4-n")])
+        #expect(bases.revisions == [revision("1-a")] && !bases.isCertain)
+        var whole = tree
+        try whole.add("3-b 2-b 1-a", isDeleted: true)
+        let known = MergeGraph(whole).bases(of: revision("4-m"), mergedWith: [revision("4-n")])
+        #expect(known.revisions == [revision("2-b")] && known.isCertain)
+    }
+
+    @Test("merges that begin alike share marks, and parted from what was merged there")
+    func sharedMarks() throws {
+        let b = try mark("2-b", after: "2-d")
+        let c = try mark("2-c", after: b)
+        let chains = ["4-m \(b) 2-d 1-a", "5-n \(c) \(b) 2-d 1-a", "3-b 2-b 1-a", "3-c 2-c 1-a"]
+        let bases = try MergeGraph(tree(chains)).bases(of: revision("4-m"), mergedWith: [revision("5-n")])
+        #expect(bases.isCertain)
+        #expect(bases.revisions == [revision("2-d"), revision("2-b")])
+        let other = try MergeGraph(tree(chains.filter { $0 != "3-b 2-b 1-a" }))
+        #expect(!other.bases(of: revision("4-m"), mergedWith: [revision("5-n")]).isCertain)
+    }
+
+    @Test("what was merged and is not known makes the bases uncertain, above them only")
+    func unknownMerged() throws {
+        let tree = try tree(["4-m \(mark("2-b", after: "2-c")) 2-c 1-a", "2-d 1-a"])
+        #expect(!MergeGraph(tree).bases(of: revision("2-d"), mergedWith: [revision("4-m")]).isCertain)
+        var later = tree
+        try later.add("5-n 4-m")
+        try later.add("5-o 4-m")
+        let bases = MergeGraph(later).bases(of: revision("5-n"), mergedWith: [revision("5-o")])
+        #expect(bases == MergeGraph(later).commonAncestors(of: [revision("5-n"), revision("5-o")]))
+        #expect(bases.revisions == [revision("4-m")] && bases.isCertain)
+    }
+
+    @Test("marks that lie, of what comes later or of each other, lead nowhere and round no circle")
+    func lies() throws {
+        let own = try mark("9-z", after: "1-a")
+        let tree = try tree([
+            "3-b \(mark("3-c", after: "1-a")) 1-a", "3-c \(own) 1-a", "3-d \(mark(own, after: "1-a")) 1-a",
+        ])
+        let graph = MergeGraph(tree)
+        for version in ["3-b", "3-c", "3-d"] {
+            for other in ["3-b", "3-c", "3-d"] where other != version {
+                #expect(!graph.bases(of: revision(version), mergedWith: [revision(other)]).isCertain)
+            }
+        }
     }
 
     // MARK: Attachments

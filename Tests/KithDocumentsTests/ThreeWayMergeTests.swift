@@ -121,26 +121,6 @@ struct ThreeWayMergeTests {
         }
     }
 
-    @Test("more than two leaves: each is merged from where it left those before it")
-    func severalLeaves() throws {
-        var tree = RevisionTree()
-        for chain in ["1-a", "2-b 1-a", "3-c 2-b", "4-d 3-c", "3-e 2-b", "2-f 1-a", "1-z"] { try tree.add(chain) }
-        let leaves = tree.leaves.map(\.revision)
-        #expect(leaves.map(\.description) == ["4-d", "3-e", "2-f", "1-z"])
-        #expect(tree.mergeBases(of: leaves) == [nil, revision("2-b"), revision("1-a"), nil])
-        #expect(tree.mergeBases(of: [revision("2-f"), revision("9-q")]) == [nil, nil])
-        let bodies: [String: String] = [
-            "1-a": #"{"a":1,"x":1}"#, "2-b": #"{"a":1,"b":1,"x":1}"#, "4-d": #"{"a":4,"b":1,"x":1}"#,
-            "3-e": #"{"a":1,"b":3,"x":1}"#, "2-f": #"{"a":1,"f":2}"#, "1-z": #"{"a":9,"z":1}"#,
-        ]
-        func body(_ revision: RevisionID) -> [UInt8] { Array(bodies[revision.description, default: ""].utf8) }
-        let bases = tree.mergeBases(of: leaves)
-        let others = zip(leaves, bases).dropFirst().map { (base: $1.map(body), body: body($0)) }
-        let merged = try ThreeWayMerge.merge(winner: body(leaves[0]), others: others)
-        #expect(String(decoding: merged, as: UTF8.self) == #"{"a":4,"b":3,"f":2,"z":1}"#)
-        #expect(try ThreeWayMerge.merge(winner: body(leaves[0]), others: []) == body(leaves[0]))
-    }
-
     @Test("a result that is too large is refused, one at the limit is not")
     func size() throws {
         let half = DocumentLimits.documentBytesMax / 2

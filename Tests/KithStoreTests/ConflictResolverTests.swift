@@ -107,6 +107,35 @@ struct ConflictResolverTests {
         #expect(database.observerCount == 0)
     }
 
+    @Test("a document whose rows are damaged is listed, and those that are merged together with it are merged")
+    func damagedRows() async throws {
+        let folder = TemporaryFolder()
+        let database = try database(.byHand, folder)
+        for name in ["a", "b", "c"] { try await insert(database, conflict(name)) }
+        let twin = try memoryDatabase()
+        try twin.writeBlocking { transaction in
+            try transaction.setSettings(DatabaseSettings(mergePolicy: .threeWay))
+            for revision in try conflict("b") { try transaction.insert(revision) }
+        }
+        try twin.mergeConflicts()
+        let tombstone = try #require(try twin.read { try $0.document(id("b"))?.leaves.last { $0.isDeleted } })
+        // In the way of the tombstone that the merge writes, so that it fails half-way.
+        try RawFile(folder.file()).execute(
+            "INSERT INTO leaf_1 (id, revision, body) VALUES ('b', '\(tombstone.revision)', '{}')")
+        try await database.write { try $0.setSettings(DatabaseSettings(mergePolicy: .threeWay)) }
+        let (changes, changed) = AsyncStream.makeStream(of: Void.self)
+        let resolver = ConflictResolver(database: database, onChange: { changed.yield() })
+        try await withResolver(resolver) {
+            try await wait(database, conflicts: 1)
+            for await _ in changes where await !resolver.failures.isEmpty { break }
+            #expect(await resolver.failures.map(\.id) == [try id("b")])
+        }
+        for name in ["a", "c"] {
+            #expect(text(try #require(try database.read { try $0.document(id(name)) }).body) == #"{"x":2,"y":2}"#)
+        }
+        #expect(try database.read { try $0.conflict(id("b")) }?.versions.count == 2)
+    }
+
     @Test("what cannot be merged is listed with why, stops no other, and is listed no more when somebody resolved it")
     func failures() async throws {
         let folder = TemporaryFolder()

@@ -76,7 +76,9 @@ struct Ledger: Sendable {
         var known: Set<String> = []
         for change in changes {
             for leaf in change.leaves {
-                for revision in try [leaf.revision] + (snapshot.history(change.id, leaf.revision) ?? []) {
+                // Merge marks are written by nobody.
+                for revision in try [leaf.revision] + (snapshot.history(change.id, leaf.revision) ?? [])
+                where !revision.isMergeMark {
                     known.insert("\(change.id.text) \(revision)")
                 }
             }

@@ -53,7 +53,11 @@ struct MergeTests {
             let merged = try #require(try document(database))
             // x clashes: the winner's, which is the highest generation.
             #expect(text(merged.body) == #"{"same":0,"x":9,"y":2,"z":2}"#)
-            #expect(merged.revision.generation == 4)
+            // A child of 3-d, with a mark for each of the others in between.
+            #expect(merged.revision.generation == 6)
+            let history = try #require(try database.read { try $0.history(id("a"), merged.revision) })
+            #expect(history.map(\.isMergeMark) == [true, true, false, false, false])
+            #expect(history[2] == (try revision("3-d")))
             #expect(merged.conflicts == [])
             #expect(try database.read { try $0.conflictCount } == 0)
             #expect(try database.mergeConflicts() == 0)
@@ -197,10 +201,56 @@ struct MergeTests {
             }
             try transaction.insert(incoming("a", ["2-c", "1-a"], body: #"{"x":1,"y":2}"#))
         }
-        #expect(try await database.compact().oldBodies == 1)
+        #expect(try await database.compact().oldBodies == 0)
         #expect(try database.mergeConflicts() == 1)
         #expect(text(try #require(try document(database)).body) == #"{"x":2,"y":2}"#)
-        #expect(try await database.compact().oldBodies == 3)
+        // A peer that has not heard of it yet can still be merged with.
+        #expect(try await database.compact().oldBodies == 0)
+        try await database.write { transaction in
+            for name in ["a", "b"] {
+                try transaction.insert(incoming(name, ["3-d", "2-d", "1-a"], body: #"{"x":1,"y":3}"#))
+            }
+        }
+        #expect(try database.mergeConflicts() == 2)
+        #expect(try database.findFaults() == [])
+    }
+
+    @Test("compaction leaves the newest old bodies to a database that merges, as many and as large as is said")
+    func compactionBounds() async throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        let large = String(repeating: "x", count: StoreLimits.compactionKeptBytesMax / 2 + 1)
+        let count = StoreLimits.compactionKeptBodiesMax + 5
+        try await database.write { transaction in
+            try transaction.setSettings(DatabaseSettings(mergePolicy: .threeWay))
+            var (small, big): (RevisionID?, RevisionID?)
+            for number in 0...count {
+                small = try transaction.put(id("small"), body: bytes(#"{"n":\#(number)}"#), parent: small).revision
+                guard number < 4 else { continue }
+                big = try transaction.put(id("big"), body: bytes(#"{"n":\#(number),"t":"\#(large)"}"#), parent: big)
+                    .revision
+            }
+        }
+        // Of the small one all but the newest 20, of the large one all but the newest.
+        #expect(try await database.compact().oldBodies == 5 + 2)
+        #expect(try await database.compact().oldBodies == 0)
+        #expect(try database.findFaults() == [])
+        let (kept, dropped) = try await database.read { snapshot in
+            let winner = try snapshot.document(id("small"))!.revision
+            let history = try snapshot.history(id("small"), winner)!
+            return (history[StoreLimits.compactionKeptBodiesMax - 1], history[StoreLimits.compactionKeptBodiesMax])
+        }
+        for (parent, isMerged) in [(kept, true), (dropped, false)] {
+            let history = try #require(try await database.read { try $0.history(id("small"), parent) })
+            let late = try incoming(
+                "small", ["\(parent.generation + 1)-f", parent.description] + history.map(\.description),
+                body: #"{"late\#(parent.generation)":1,"n":0}"#)
+            _ = try await database.write { try $0.insert(late) }
+            #expect(try database.mergeConflicts() == (isMerged ? 1 : 0))
+        }
+        // Without merges nothing is left.
+        try await database.write { try $0.setSettings(DatabaseSettings()) }
+        #expect(try await database.compact().oldBodies > StoreLimits.compactionKeptBodiesMax)
         #expect(try database.findFaults() == [])
     }
 

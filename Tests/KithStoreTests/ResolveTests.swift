@@ -76,7 +76,7 @@ struct ResolveTests {
                     id("a"), winner: revision("2-dd"), losers: [revision("2-bb"), revision("2-cc")],
                     body: bytes(#"{ "merged" : 1.0 }"#))
             }
-            #expect(result.revision.generation == 3)
+            #expect(result.revision.generation == 5)
             let document = try #require(try database.read { try $0.document(id("a")) })
             #expect(document.revision == result.revision)
             #expect(text(document.body) == #"{"merged":1}"#)
