@@ -75,7 +75,8 @@ public final class Node {
             identity: identity, ownID: home.identity.nodeID, ownName: shownName, book: home.peerBook,
             newcomers: newcomers, log: log)
         invitations = try InvitationManager(
-            identity: identity, ownID: home.identity.nodeID, ownName: shownName, newcomers: newcomers, log: log)
+            identity: identity, ownID: home.identity.nodeID, ownName: shownName, book: home.peerBook,
+            newcomers: newcomers, log: log)
     }
 
     private let identity: TLSIdentity

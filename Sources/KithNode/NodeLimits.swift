@@ -61,14 +61,17 @@ public enum NodeLimits {
     public static let invitationSecondsRange = 1.0...86_400.0
     /// Wrong codes after which an invitation is good no more: an attacker has so many guesses of ten million.
     public static let invitationTriesMax = 3
-    /// Machines that try a code at the same time; more are told to come again.
-    static let invitationGuestsMax = 8
     /// One exchange of a code takes at most so long, the time to reach the other machine not counted.
     static let invitationExchangeSeconds = 20.0
     /// Invitations, and codes used here, that are kept after they have ended, so that whoever follows one learns how.
     static let invitationsRememberedMax = 16
     /// Nodes nearby that a code is tried with at the same time, when it is not said whose it is.
     static let joinsAtOnceMax = 4
+    /// Machines that one use of a code proves to know it, one after the other: each false one among them has a guess of ten
+    /// million.
+    static let joinProofsMax = 3
+    /// One use of a code takes at most so long.
+    static let joinSecondsMax = 90.0
     /// Refused documents of each peer and database that are counted, and looked out for on its links. The store keeps more.
     public static let refusalsRememberedMax = 1_000
     /// Refused documents that status lists for each peer and database, the last ones.

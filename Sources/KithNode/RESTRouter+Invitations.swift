@@ -37,9 +37,9 @@ extension RESTRouter {
             guard let number = expires.int64Value else { throw KithError(.badRequest, "expires must be whole seconds") }
             seconds = Double(number)
         }
-        let invitation = try await node.invitations.invite(terms: try Self.terms(body), seconds: seconds)
+        let (invitation, code) = try await node.invitations.invite(terms: try Self.terms(body), seconds: seconds)
         var answer = invitation.json
-        answer["code"] = .string(invitation.code.text)
+        answer["code"] = .string(code.text)
         guard exchange.request.query["feed"] == "continuous" else {
             return exchange.respond(HTTPAnswer(201, answer))
         }
@@ -61,6 +61,10 @@ extension RESTRouter {
                     throw KithError(.badRequest, "databases must be a list of names")
                 }
                 return try DatabaseName(text)
+            }
+            // A program that has filtered its list to nothing does not mean all.
+            guard !databases.isEmpty else {
+                throw KithError(.badRequest, "databases is empty", remedy: "Leave it out to share all of them")
             }
         }
         var access = PeerAccess.both

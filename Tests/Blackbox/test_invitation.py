@@ -43,7 +43,8 @@ class Invitation(NodeTestCase):
         self.assertNobodyTrusted()
         # As people type it: other case, spaces, shortened words.
         digit, one, two, three = code.split("-")
-        done = self.join(f"{digit} {one[:3].upper()} {two} {three}")
+        typed = f"{digit} {one[:3].upper()} {two} {three}"
+        done = self.join(typed)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Paired with kitchen-pi", done.stdout)
         self.assertEqual(inviting.end(), 0)
@@ -60,7 +61,9 @@ class Invitation(NodeTestCase):
         # The code is in no log and no file of either node.
         for node in (self.tablet, self.kitchen):
             self.assertEqual(node.stop(), 0)
-            self.assertNotIn(code, node.log())
+            for path in [node.log_path, *(p for p in node.folder.rglob("*") if p.is_file())]:
+                for text in (code, typed):
+                    self.assertNotIn(text.encode(), path.read_bytes(), path)
             self.assertEqual(len(json.loads((node.folder / "peers.json").read_text())["peers"]), 1)
 
     def test_wrong_codes(self):
@@ -143,9 +146,12 @@ class Invitation(NodeTestCase):
         self.tablet.put("clinic", "bed:2", {"n": 2})
         rev = self.kitchen.put("clinic", "bed:3", {"n": 3})
         wait_for("the next document on tablet", lambda: self.tablet.has("clinic", "bed:3", rev))
+        # Both sides have said that all has travelled that may.
+        self.tablet.check("wait", "--synced-with", "kitchen-pi")
+        self.kitchen.check("wait", "--synced-with", "tablet")
         self.assertEqual(self.kitchen.request("GET", "/clinic/bed:2")[0], 404)
         self.assertEqual(self.tablet.request("GET", "/private/secret")[0], 404)
-        for body in ({"access": "none"}, {"access": 1}, {"databases": "clinic"}, {"databases": ["_x"]}, {"name": "x"}):
+        for body in ({"access": "none"}, {"access": 1}, {"databases": "clinic"}, {"databases": ["_x"]}, {"name": "x"}, {"databases": []}):
             self.assertEqual(self.kitchen.request("POST", "/_kith/invitations", body)[0], 400, body)
         names = [f"database{n}" for n in range(17)]
         self.assertEqual(self.kitchen.request("POST", "/_kith/invitations", {"databases": names})[0], 413)

@@ -43,6 +43,7 @@ struct InvitationTests {
                 if toHost.isEmpty, toGuest.isEmpty { return }
                 InvitationTests.deliver(toHost, to: &host, pieces)
                 InvitationTests.deliver(toGuest, to: &guest, pieces)
+                guest.prove()
             }
         }
     }
@@ -97,7 +98,15 @@ struct InvitationTests {
         // It offers nothing either, whatever is asked of it.
         host.offer(Self.terms)
         host.stored()
-        #expect(host.takeOutput().isEmpty && host.state == .proving)
+        let output = host.takeOutput()
+        #expect(output.isEmpty && host.state == .proving)
+        // Nor after a wrong one.
+        Self.deliver(InvitationMessage.proof(Self.fill(3)).bytes, to: &host)
+        host.offer(Self.terms)
+        host.refuse(triesLeft: 1)
+        var end = host.takeOutput()
+        let message = try InvitationMessage.take(from: &end)
+        #expect(message == .end(.wrong, triesLeft: 1) && end.isEmpty)
     }
 
     @Test("somebody in between who passes everything on has two TLS sessions, and proves nothing in either")
@@ -110,6 +119,7 @@ struct InvitationTests {
         var guest = try Self.session(.guest, Self.tablet, Self.attacker, random: 2)
         Self.deliver(guest.takeOutput(), to: &host)
         Self.deliver(host.takeOutput(), to: &guest)
+        guest.prove()
         Self.deliver(guest.takeOutput(), to: &host)
         #expect(host.state == .failed(.wrong, byPeer: false, triesLeft: nil))
     }
@@ -120,7 +130,12 @@ struct InvitationTests {
         var host = try Self.session(.host, Self.attacker, Self.tablet, code: Self.wrong)
         Self.deliver(guest.takeOutput(), to: &host)
         Self.deliver(host.takeOutput(), to: &guest)
-        _ = guest.takeOutput()
+        // Nothing that a guess could be tested against goes out before this side wants it.
+        #expect(guest.state == .challenged)
+        let before = guest.takeOutput()
+        guest.prove()
+        let after = guest.takeOutput()
+        #expect(before.isEmpty && !after.isEmpty)
         let offer = InvitationMessage.offer(proof: Self.fill(9), name: "kitchen-pi", terms: Self.terms)
         Self.deliver(offer.bytes, to: &guest)
         #expect(guest.state == .failed(.broken, byPeer: false, triesLeft: nil))
@@ -149,7 +164,7 @@ struct InvitationTests {
             InvitationMessage.proof(Self.fill(1)).bytes,
             InvitationMessage.offer(proof: Self.fill(1), name: "x", terms: Self.terms).bytes,
             InvitationMessage.paired.bytes, InvitationMessage.end(.wrong, triesLeft: 1).bytes, [0xff, 0xff],
-            [0, 2] + random,
+            [0, 2] + random, [0x04, 0x00] + [UInt8](repeating: 0x20, count: 600),
         ]
         for role in [InvitationSession.Role.host, .guest] {
             for first in messages {

@@ -54,8 +54,11 @@ struct SPAKE2Tests {
             randomness: Self.secret(String(repeating: "09", count: 32)))
         var offCurve = side.share
         offCurve[64] ^= 1
+        // Other forms of the very same point.
+        let isOdd = side.share[64] & 1
+        let (hybrid, compressed) = ([6 + isOdd] + side.share[1...], [2 + isOdd] + side.share[1...32])
         for share in [
-            [], [0], Array(side.share.dropLast()), offCurve, [UInt8](repeating: 0, count: 65),
+            [], [0], hybrid, compressed, Array(side.share.dropLast()), offCurve, [UInt8](repeating: 0, count: 65),
             [4] + [UInt8](repeating: 0xff, count: 64),
         ] {
             let error = #expect(throws: KithError.self) { try side.proofs(peerShare: share, context: []) }

@@ -81,6 +81,9 @@ enum PairInviteCommand: Command {
         case "cancelled" where signal != 0:
             console.note("\nTaken back; nothing was paired.")
             return 128 + signal
+        case "open" where signal != 0:
+            console.note("\nThe code is being used at this moment; see who is trusted with: kith peers")
+            return 128 + signal
         case "cancelled": throw KithError(.closed, "the invitation was taken back")
         default: throw ConnectionFailure.ended()
         }

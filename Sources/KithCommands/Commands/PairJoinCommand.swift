@@ -50,8 +50,12 @@ enum PairJoinCommand: Command {
                 try console.print(PairedText.line(last, console.style))
                 try console.print("  \(PairedText.shared(last["terms"], who: "You"))")
                 if last["confirmed"]?.boolValue != true {
-                    console.note("  The connection was lost before it said that it trusts this node as well.")
-                    console.note("  If kith status does not show it in sync soon, type the same once more.")
+                    console.note("  It did not say that it trusts this node as well.")
+                    console.note("  If kith status does not show it in sync soon, pair once more.")
+                }
+                if let doubtful = last["doubtful"]?.intValue, doubtful > 0 {
+                    console.note(
+                        "  Before it, \(doubtful) other machines nearby answered for this code; see the node's log.")
                 }
             }
             return ExitStatus.success

@@ -14,6 +14,9 @@ enum PairedText {
     ///   - terms: with `access` and `databases`, where something was said.
     ///   - who: `You` or `It`.
     static func shared(_ terms: JSONValue?, who: String) -> String {
+        if terms?["as_before"]?.boolValue == true {
+            return "What \(who.lowercased()) may do stays as it was: kith peers"
+        }
         let what =
             switch terms?["access"]?.stringValue {
             case "read": "read"

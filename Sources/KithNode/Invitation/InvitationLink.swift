@@ -52,6 +52,14 @@ final class InvitationLink {
         candidates = addresses[...]
     }
 
+    /// Whether the other machine has not yet proved anything.
+    var isUnheeded: Bool {
+        switch session?.state {
+        case .opening, .proving: true
+        default: false
+        }
+    }
+
     /// Whether nothing more happens.
     var isOver: Bool { session.map(\.state.isOver) ?? (error != nil && connection == nil && candidates.isEmpty) }
 
@@ -60,6 +68,7 @@ final class InvitationLink {
         tryNext()
     }
 
+    func prove() { change { $0.prove() } }
     func offer(_ terms: JSONValue) { change { $0.offer(terms) } }
     func refuse(triesLeft: Int) { change { $0.refuse(triesLeft: triesLeft) } }
     func stored() { change { $0.stored() } }
@@ -133,7 +142,8 @@ final class InvitationLink {
         session = try InvitationSession(
             role: role, secret: own.secret, ownID: own.id, ownName: own.name, peerID: id, exporter: exporter,
             random: try PairingSession.freshNonce())
-        startTimer(NodeLimits.invitationExchangeSeconds)
+        // Who dials and says nothing keeps its place for less long.
+        startTimer(role == .host ? NodeLimits.pairingOpenSeconds : NodeLimits.invitationExchangeSeconds)
     }
 
     private func fail(_ error: KithError) {
@@ -176,6 +186,7 @@ final class InvitationLink {
         session = next
         flush()
         guard next.state != before else { return }
+        if case .opening = before { startTimer(NodeLimits.invitationExchangeSeconds) }
         // Whoever listens may send more, also after the end: how many tries are left.
         onChange?(self)
         if isOver { finish() }

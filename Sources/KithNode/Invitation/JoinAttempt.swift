@@ -22,21 +22,29 @@ final class JoinAttempt {
     private(set) var isConfirmed = false
     private(set) var error: KithError?
     private(set) var isOver = false
+    /// Machines that were given a proof and did not turn out to be the one that gave the code: each may have tested a
+    /// guess.
+    private(set) var doubtful = 0
+    private(set) var lastDoubtful = ""
     private let asked: Int
     private var waiting: ArraySlice<Candidate>
     private var links: [InvitationLink] = []
+    /// The one that this node proves itself to now.
+    private weak var proving: InvitationLink?
     private var errors: [KithError] = []
-    private let dial: (Candidate) -> InvitationLink
-    private let trust: (InvitationLink) throws(KithError) -> Peer
-    private let onChange: () -> Void
+    private var dial: ((Candidate) -> InvitationLink)?
+    private var trust: ((InvitationLink) throws(KithError) -> Peer)?
+    private let onChange: (JoinAttempt) -> Void
+    private var timer: LoopTimer?
 
     /// - Parameters:
+    ///   - candidates: in an order that nobody else can choose, where there are several.
     ///   - dial: makes the link with a candidate.
     ///   - trust: writes the machine at the other end into the book.
     ///   - onChange: called when something that is shown has changed.
     init(
         number: Int, candidates: [Candidate], dial: @escaping (Candidate) -> InvitationLink,
-        trust: @escaping (InvitationLink) throws(KithError) -> Peer, onChange: @escaping () -> Void
+        trust: @escaping (InvitationLink) throws(KithError) -> Peer, onChange: @escaping (JoinAttempt) -> Void
     ) {
         self.number = number
         asked = candidates.count
@@ -46,36 +54,62 @@ final class JoinAttempt {
         self.onChange = onChange
     }
 
-    func start() { advance() }
+    func start() {
+        timer = EventLoop.shared.schedule(afterSeconds: NodeLimits.joinSecondsMax) { [weak self] in
+            self?.stop(KithError(.timedOut, "the machines nearby did not all answer in time"), .expired)
+        }
+        advance()
+    }
 
     /// Gives it up, unless it is over. A machine that is in the book stays there.
-    func end(_ reason: InvitationEnd) {
+    func end(_ reason: InvitationEnd) { stop(KithError(.closed, "the exchange was given up"), reason) }
+
+    private func stop(_ error: KithError, _ reason: InvitationEnd) {
         guard !isOver else { return }
         waiting = []
-        error = error ?? KithError(.closed, "the exchange was given up")
+        if peer == nil { self.error = self.error ?? error }
         for link in links { link.end(reason) }
         advance()
     }
 
     private func advance() {
         guard !isOver else { return }
-        while peer == nil, error == nil, links.count < NodeLimits.joinsAtOnceMax, let next = waiting.popFirst() {
-            let link = dial(next)
+        while peer == nil, error == nil, links.count < NodeLimits.joinsAtOnceMax, let next = waiting.popFirst(),
+            let link = dial?(next)
+        {
             links.append(link)
             link.onChange = { [weak self] in self?.changed($0) }
             link.start()
         }
-        guard links.isEmpty else { return }
+        proveToNext()
+        guard links.isEmpty, !isOver else { return }
         isOver = true
+        timer?.cancel()
+        (dial, trust, timer) = (nil, nil, nil)
         if peer == nil, error == nil { error = mostTelling() }
         version += 1
-        onChange()
+        onChange(self)
+    }
+
+    /// Each machine that gets a proof can test one guess against it: only one after the other gets one, and only few.
+    private func proveToNext() {
+        guard proving == nil, peer == nil, let next = links.first(where: { $0.session?.state == .challenged }) else {
+            return
+        }
+        guard doubtful < NodeLimits.joinProofsMax else {
+            return stop(
+                KithError(
+                    .notTrusted, "\(doubtful) machines answered that do not know the code; somebody may be guessing",
+                    remedy: "Say which machine gave the code:  kith pair join CODE NAME"), .cancelled)
+        }
+        proving = next
+        next.prove()
     }
 
     private func changed(_ link: InvitationLink) {
         guard links.contains(where: { $0 === link }) else { return }
         if link.session?.state == .agreed {
-            guard peer == nil, error == nil else { return link.end(.cancelled) }
+            guard peer == nil, error == nil, let trust else { return link.end(.cancelled) }
             do {
                 peer = try trust(link)
                 terms = link.session?.terms
@@ -88,12 +122,18 @@ final class JoinAttempt {
                 link.end(.failed)
             }
         }
-        guard link.isOver, links.contains(where: { $0 === link }) else { return }
-        links.removeAll { $0 === link }
-        if case .paired(let isConfirmed) = link.session?.state {
-            self.isConfirmed = isConfirmed
-        } else {
-            errors.append(link.failure)
+        if link.isOver, links.contains(where: { $0 === link }) {
+            links.removeAll { $0 === link }
+            if case .paired(let isConfirmed) = link.session?.state {
+                self.isConfirmed = isConfirmed
+            } else {
+                errors.append(link.failure)
+                if proving === link {
+                    doubtful += 1
+                    lastDoubtful = link.address
+                }
+            }
+            if proving === link { proving = nil }
         }
         advance()
     }
@@ -118,7 +158,7 @@ final class JoinAttempt {
         if let peer {
             members += [
                 ("peer", .string(peer.name)), ("short", .string(peer.id.short)), ("confirmed", .bool(isConfirmed)),
-                ("terms", terms ?? .null),
+                ("terms", terms ?? .null), ("doubtful", JSONValue(Int64(doubtful))),
             ]
         } else if let error {
             members += [("error", .string(error.code.name)), ("message", .string(error.message))]

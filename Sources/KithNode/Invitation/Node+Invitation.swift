@@ -12,9 +12,10 @@ extension Node {
             return [JoinAttempt.Candidate(addresses: place.addresses, shortID: place.shortID)]
         }
         let trusted = Set(home.peerBook.peers.map(\.id.short))
-        // Those that are trusted come last: they may have forgotten this node and invite it again.
-        let all =
-            nearby.all.filter { !trusted.contains($0.shortID) } + nearby.all.filter { trusted.contains($0.shortID) }
+        // Those that are trusted come last: they may have forgotten this node and invite it again. Otherwise by chance, so
+        // that nobody comes before all others by the name that he announces.
+        let nearby = nearby.all.shuffled()
+        let all = nearby.filter { !trusted.contains($0.shortID) } + nearby.filter { trusted.contains($0.shortID) }
         return all.map {
             var places = links.addresses.discovered(shortID: $0.shortID)
             if places.isEmpty, let seen = try? SocketAddress(parsing: $0.address) { places = [seen] }

@@ -108,7 +108,7 @@ public struct InvitationSession: Sendable {
         switch state {
         case .paired, .failed, .lost: break
         case .stored: state = .paired(isConfirmed: false)
-        case .opening, .proving, .proved, .offered, .agreed: state = .lost
+        case .opening, .challenged, .proving, .proved, .offered, .agreed: state = .lost
         }
     }
 
@@ -127,11 +127,11 @@ public struct InvitationSession: Sendable {
         case (.share(let share), .proving, .guest) where proofs == nil:
             let proofs = try exchange.proofs(peerShare: share, context: exporter)
             self.proofs = proofs
-            send(.proof(proofs.own))
+            state = .challenged
         case (.proof(let proof), .proving, .host):
             // What is sent after a wrong proof is for whoever counts the tries to say: see `refuse`.
             state = Self.same(proof, proofs?.expected) ? .proved : .failed(.wrong, byPeer: false, triesLeft: nil)
-        case (.offer(let proof, let name, let terms), .proving, .guest):
+        case (.offer(let proof, let name, let terms), .proving, .guest) where proofs != nil:
             guard Self.same(proof, proofs?.expected) else { return fail(.broken) }
             (peerName, self.terms) = (name, terms)
             state = .agreed
@@ -145,6 +145,13 @@ public struct InvitationSession: Sendable {
     }
 
     // MARK: This side
+
+    /// The invited side proves that it knows the code; without effect in another state than `challenged`.
+    public mutating func prove() {
+        guard state == .challenged, let proofs else { return }
+        send(.proof(proofs.own))
+        state = .proving
+    }
 
     /// The inviting side answers a right proof: with its own, and with what it offers. Without effect in another state.
     ///

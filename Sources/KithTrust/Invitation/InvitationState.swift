@@ -2,7 +2,10 @@
 public enum InvitationState: Sendable, Hashable {
     /// Connected; the side that was invited has not said anything yet.
     case opening
-    /// Each side has the other's share, or soon has it, and waits for its proof.
+    /// The invited side has the share of the other, which so says that it has an invitation open: it is to prove itself
+    /// (`prove`), which lets the other side test one guess.
+    case challenged
+    /// This side waits for the other's proof; the invited side at first for its share.
     case proving
     /// The invited side has proved that it knows the code: the inviting side is to say what it offers (`offer`).
     case proved
@@ -23,7 +26,7 @@ public enum InvitationState: Sendable, Hashable {
     public var isOver: Bool {
         switch self {
         case .paired, .failed, .lost: true
-        case .opening, .proving, .proved, .offered, .agreed, .stored: false
+        case .opening, .challenged, .proving, .proved, .offered, .agreed, .stored: false
         }
     }
 }

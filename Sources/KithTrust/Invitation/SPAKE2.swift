@@ -67,6 +67,8 @@ struct SPAKE2: Sendable {
     func proofs(peerShare: [UInt8], context: [UInt8]) throws(KithError) -> Proofs {
         let curve = try SPAKE2Curve()
         let peerSide: Side = side == .a ? .b : .a
+        // Compressed and hybrid forms (SEC 1) are other texts of the same point, which no honest side sends.
+        guard peerShare.first == 4, peerShare.count == Self.shareByteCount else { throw Self.badShare }
         let peer = try curve.decode(peerShare)
         let blind = try curve.multiply(curve.blindingPoint(of: peerSide), by: secret)
         // K = x*(pB - w*N) = y*(pA - w*M); the cofactor of P-256 is 1.
@@ -75,6 +77,8 @@ struct SPAKE2: Sendable {
         let isA = side == .a
         // TT of RFC 9382, section 3.3.
         var transcript: [UInt8] = []
+        // It never moves, so that nothing of it is left behind in memory that was given back.
+        transcript.reserveCapacity(6 * 8 + 2 * ownIdentity.count + 2 * peerIdentity.count + 4 * Self.shareByteCount)
         Self.append(isA ? ownIdentity : peerIdentity, to: &transcript)
         Self.append(isA ? peerIdentity : ownIdentity, to: &transcript)
         Self.append(isA ? share : peerShare, to: &transcript)
@@ -85,8 +89,10 @@ struct SPAKE2: Sendable {
         // Ke || Ka = Hash(TT); KcA || KcB = HKDF(Ka, "ConfirmationKeys" || AAD), section 3.4. Ke is used for nothing: the
         // connection has its own keys.
         var hash = [UInt8](repeating: 0, count: 32)
+        defer { hash.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
         guard EVP_Digest(transcript, transcript.count, &hash, nil, EVP_sha256(), nil) == 1 else { throw Self.failed() }
-        let keys = try Self.hkdf(key: Array(hash[16...]), info: Array("ConfirmationKeys".utf8) + context, count: 32)
+        var keys = try Self.hkdf(key: Array(hash[16...]), info: Array("ConfirmationKeys".utf8) + context, count: 32)
+        defer { keys.withUnsafeMutableBytes { OPENSSL_cleanse($0.baseAddress, $0.count) } }
         let proofA = try Self.hmac(key: Array(keys[..<16]), transcript)
         let proofB = try Self.hmac(key: Array(keys[16...]), transcript)
         return Proofs(own: isA ? proofA : proofB, expected: isA ? proofB : proofA)
