@@ -90,7 +90,7 @@ final class InboundConnection {
         guard links.access(key) != .noAccess else { return refuse(Self.noDatabase(name)) }
         guard let database = registry.find(name) else {
             guard registry.failure(name) != nil else { return refuse(Self.noDatabase(name)) }
-            return refuse(KithError(.databaseNotFound, "the database \"\(name)\" cannot be opened here"))
+            return refuse(KithError(.busy, "the database \"\(name)\" cannot be opened here"))
         }
         let offer: WebSocketHandshake.Offer
         let token: String

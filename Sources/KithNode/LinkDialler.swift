@@ -174,7 +174,12 @@ final class LinkDialler {
                 .failed(
                     KithError(.forbidden, "the peer replicates \"\(database)\" on demand only"), isQuiet: true))
         case 503:
-            report(.failed(KithError(.busy, "the peer has too many links of this kind already"), isQuiet: true))
+            report(
+                .failed(
+                    KithError(
+                        .busy,
+                        "the peer cannot serve \"\(database)\" now: it cannot open it, or has too many links of this kind",
+                        remedy: "There: kith status"), isQuiet: isOneShot))
         case 409:
             report(.failed(KithError(.conflict, "the peer says that there is a link already"), isQuiet: true))
         default:

@@ -4,6 +4,11 @@ import KithTrust
 
 // What an app lets go to peers.
 
+extension PushFilter {
+    /// Stands for its name where that may be too long, or is nobody's business.
+    var tag: String { String(ContentDigest.hex(Array(name.utf8)).prefix(16)) }
+}
+
 extension LinkManager {
     /// Filters of one database: for single peers, and for all of which nothing else is said.
     struct Filters {

@@ -30,52 +30,77 @@ extension LinkManager {
                 "\(NodeLimits.oneShotLinksMax) replications of \(request.database) with \(peer.name) are under way")
         }
         let candidates = addresses.candidates(for: request.peer)
-        guard !candidates.isEmpty else { return try follow(replication, peer) }
+        guard !candidates.isEmpty else {
+            guard follow(replication) else {
+                throw KithError(
+                    .connectionLost, "\(peer.name) is offline: no address of it is known",
+                    remedy: "Start kith up there, or type kith sync there")
+            }
+            keep(replication)
+            return replication
+        }
         keep(replication)
         let dial = LinkDialler(
             peer: request.peer, database: request.database, isOneShot: true, addresses: candidates, client: client
         ) { [weak self, weak replication] outcome in
             guard let self, let replication else { return }
             replication.dial = nil
-            opened(replication, outcome, database, allowed)
+            opened(replication, outcome, database)
         }
         dial.onOther = { [weak self] id, address in self?.answered(id, at: address) }
         replication.dial = dial
-        dial.start()
+        // What was refused before is offered again, so it has to be known.
+        if let slot = slot(replication.key), !slot.hasLoadedRefusals {
+            slot.waitsForRefusals.append { dial.start() }
+        } else {
+            dial.start()
+        }
         return replication
     }
 
-    /// Where only the peer can open links, the one that it has opened does it, if everything is to be replicated.
-    private func follow(_ replication: OneShotReplication, _ peer: Peer) throws(KithError) -> OneShotReplication {
-        guard let link = slot(replication.key)?.link, replication.request.documentIDs == nil else {
-            throw KithError(
-                .connectionLost, "\(peer.name) is offline: no address of it is known",
-                remedy: "Start kith up there, or type kith sync there")
-        }
-        keep(replication)
-        replication.followed = link
-        followedChanged(link)
-        return replication
+    /// Where only the peer can open links, the one that it has opened does it, if everything is to be replicated. The peer has to
+    /// answer first: a link can be dead without anybody having noticed.
+    ///
+    /// - Returns: whether there is such a link.
+    private func follow(_ replication: OneShotReplication) -> Bool {
+        guard let link = slot(replication.key)?.link, let database = registry.find(replication.key.database),
+            replication.request.documentIDs == nil
+        else { return false }
+        replication.followed = FollowedLink(link, lastSequences: database.lastSequences)
+        link.probe()
+        return true
     }
 
     /// The pair's link has changed: whoever follows it may have what was asked for.
     func followedChanged(_ link: PeerLink) {
-        for replication in oneShots where replication.followed === link {
-            let status = link.status
+        for replication in oneShots {
+            guard let followed = replication.followed, followed.link === link else { continue }
+            let status = followed.status
             replication.note(status)
             let directions = replication.request.directions
-            let isSent = !directions.contains(.send) || status.toSend == 0
-            let isReceived = !directions.contains(.receive) || status.toReceive == 0
-            guard isSent, isReceived, status.state != .connecting else { continue }
-            replication.finish(
-                status.directions.isDisjoint(with: directions)
-                    ? .failure(Self.nothingTravels(replication, name(link.key.peer))) : .success(status))
+            guard followed.isDone(directions) else { continue }
+            replication.followed = nil
+            if status.directions.isDisjoint(with: directions) {
+                replication.finish(.failure(Self.nothingTravels(replication, name(link.key.peer))))
+            } else {
+                finish(replication, status)
+            }
+        }
+    }
+
+    /// Ends one with all that was asked for done, but for what stands refused.
+    private func finish(_ replication: OneShotReplication, _ status: ReplicationStatus) {
+        guard let slot = slot(replication.key) else { return replication.finish(.success(status)) }
+        countRefused(replication.request, slot) { refused in
+            var status = status
+            status.refusals = max(status.refusals, refused)
+            replication.finish(.success(status))
         }
     }
 
     /// The pair's link has ended.
     func followedEnded(_ link: PeerLink, _ error: KithError) {
-        for replication in oneShots where replication.followed === link {
+        for replication in oneShots where replication.followed?.link === link {
             replication.finish(.failure(Self.lost(error, name(link.key.peer))))
         }
     }
@@ -88,12 +113,13 @@ extension LinkManager {
     }
 
     private func opened(
-        _ replication: OneShotReplication, _ outcome: LinkDialler.Outcome, _ database: OpenDatabase,
-        _ directions: ReplicationDirections
+        _ replication: OneShotReplication, _ outcome: LinkDialler.Outcome, _ database: OpenDatabase
     ) {
         let key = replication.key
         switch outcome {
         case .failed(let error, _):
+            // The peer may have a link to here although none goes there.
+            if error.code == .connectionLost || error.code == .timedOut, follow(replication) { return }
             replication.finish(.failure(Self.explained(error, name(key.peer), key.database)))
         case .connected(let opened):
             answered(key.peer, at: opened.address)
@@ -101,14 +127,33 @@ extension LinkManager {
                 opened.connection.abort()
                 return replication.finish(.failure(KithError(.closed, "the database is not shared any more")))
             }
+            // What was allowed when it was asked for may not be any more.
+            let directions = access(key).directions.intersection(replication.request.directions)
+            guard !directions.isEmpty else {
+                opened.connection.abort()
+                return replication.finish(.failure(Self.sharingWasChanged))
+            }
             let link = PeerLink(
                 role: .active, connection: opened.connection, address: opened.address.description,
                 tlsVersion: opened.tlsVersion, remainder: opened.remainder, peerIsKith: opened.peerIsKith, ownID: ownID,
                 key: key, database: database, directions: directions, isOneShot: true,
-                documentIDs: replication.request.documentIDs, filter: filter(key))
+                pairDirections: access(key).directions, documentIDs: replication.request.documentIDs,
+                filter: filter(key))
             replication.link = link
             takeOneShot(link, slot, replication)
         }
+    }
+
+    /// Gives up those that have no link yet: what is allowed was changed.
+    func giveUpDials(where concerns: (LinkKey) -> Bool) {
+        for replication in oneShots where replication.dial != nil && concerns(replication.key) {
+            replication.finish(.failure(Self.sharingWasChanged))
+        }
+    }
+
+    private static var sharingWasChanged: KithError {
+        KithError(
+            .closed, "how the database is shared was changed", remedy: "Begin it anew; see what is shared: kith peers")
     }
 
     /// What the peer has answered, with who it was.
@@ -145,9 +190,10 @@ extension LinkManager {
             guard let self, let slot, let link else { return }
             slot.oneShots.removeAll { $0 === link }
             let status = link.status
-            slot.sentThrough.merge(status.sentThrough) { max($0, $1) }
+            // What it knew is newer, also when it is less: the peer may have begun anew.
+            slot.sentThrough.merge(status.sentThrough) { $1 }
             if replication?.request.directions == .both { slot.directions = status.directions }
-            if status.isComplete, replication?.request.documentIDs == nil, status.directions == .both {
+            if link.isPairInSync {
                 slot.lastInSyncSeconds = WallClock.seconds
             }
             log(
@@ -155,21 +201,22 @@ extension LinkManager {
             )
             if !slot.isLinked { count(slot) }
             if let replication {
-                replication.finish(Self.result(replication, status, error, name(slot.key.peer)))
+                ended(replication, status, error)
             }
             onChange?()
         }
         link.start()
-        if slot.hasLoadedRefusals, replication?.request.documentIDs == nil { tellRefused(slot, link) }
+        if slot.hasLoadedRefusals { tellRefused(slot, link) }
     }
 
-    private static func result(
-        _ replication: OneShotReplication, _ status: ReplicationStatus, _ error: KithError, _ peer: String
-    ) -> Result<ReplicationStatus, KithError> {
-        guard status.isComplete else { return .failure(lost(error, peer)) }
+    private func ended(_ replication: OneShotReplication, _ status: ReplicationStatus, _ error: KithError) {
+        let peer = name(replication.key.peer)
+        guard status.isComplete else { return replication.finish(.failure(Self.lost(error, peer))) }
         // One of two directions that is off is told with the result; none of what was asked for is an error.
-        return status.directions.isDisjoint(with: replication.request.directions)
-            ? .failure(nothingTravels(replication, peer)) : .success(status)
+        guard !status.directions.isDisjoint(with: replication.request.directions) else {
+            return replication.finish(.failure(Self.nothingTravels(replication, peer)))
+        }
+        finish(replication, status)
     }
 
     private static func nothingTravels(_ replication: OneShotReplication, _ peer: String) -> KithError {

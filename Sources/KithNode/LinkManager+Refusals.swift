@@ -20,16 +20,19 @@ extension LinkManager {
                 for refusal in all where slot.refusals[refusal.key] == nil { slot.refusals[refusal.key] = refusal }
                 forget(obsolete, slot)
             }
-            for link in slot.links { tellRefused(slot, link) }
+            for link in slot.links + slot.oneShots { tellRefused(slot, link) }
+            let waiting = slot.waitsForRefusals
+            slot.waitsForRefusals = []
+            for wake in waiting { wake() }
             onChange?()
         }
     }
 
     /// Tells a new link what was refused before, and has offered once more what is due for it: the cause may be gone, since
-    /// one side has just come back.
+    /// one side has just come back. Where somebody asks for a replication, all of it is due.
     func tellRefused(_ slot: LinkSlot, _ link: PeerLink) {
-        // Each link finds out anew which collections are replicated.
-        forget(slot.refusals.keys.filter { $0.id == ReplicationRefusal.wholeCollection }, slot)
+        // Each link of the pair itself finds out anew which collections are replicated.
+        if !link.isOneShot { forget(slot.refusals.keys.filter { $0.id == ReplicationRefusal.wholeCollection }, slot) }
         guard !slot.refusals.isEmpty else { return }
         var ids: [CollectionName: [DocumentID]] = [:]
         var retrying: [CollectionName: [DocumentID]] = [:]
@@ -40,7 +43,7 @@ extension LinkManager {
                 NodeLimits.refusalRetrySecondsMax,
                 NodeLimits.refusalRetrySecondsMin << Int64(min(max(refusal.attempts - 1, 0), 20)))
             // A clock that was set back is no reason to wait longer.
-            let isDue = now >= refusal.wallSeconds + wait || now < refusal.wallSeconds
+            let isDue = link.isOneShot || now >= refusal.wallSeconds + wait || now < refusal.wallSeconds
             if refusal.key.isOutgoing, isDue {
                 retrying[refusal.key.collection, default: []].append(id)
             } else {
@@ -99,6 +102,23 @@ extension LinkManager {
                 let kept = refusals.filter { slot.refusals[$0.key] == $0 }.map(\.key)
                 self.forget((obsolete ?? []).filter { kept.contains($0) }, slot)
             }
+        }
+    }
+
+    /// How many documents stand refused of what was asked for, as far as that is known for a replication that is done.
+    func countRefused(_ request: OneShotRequest, _ slot: LinkSlot, then use: @escaping (Int) -> Void) {
+        let refusals = slot.refusals.values.filter { refusal in
+            let key = refusal.key
+            guard key.id != ReplicationRefusal.wholeCollection,
+                request.directions.contains(key.isOutgoing ? .send : .receive)
+            else { return false }
+            guard let documentIDs = request.documentIDs else { return true }
+            return (try? DocumentID(key.id)).map(documentIDs.contains) ?? false
+        }
+        guard !refusals.isEmpty, let database = registry.find(slot.key.database) else { return use(0) }
+        Task { @LoopActor in
+            let obsolete = Set((try? await database.read { try $0.obsolete(refusals) }) ?? [])
+            use(refusals.count { !obsolete.contains($0.key) })
         }
     }
 

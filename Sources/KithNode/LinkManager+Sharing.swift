@@ -16,12 +16,13 @@ extension LinkManager {
     ///
     /// - Parameter old: how it was.
     func sharingChanged(from old: Peer) {
-        remove(
-            where: { key in
-                key.peer == old.id
-                    && (old.access(to: key.database) != access(key)
-                        || (old.replication(of: key.database) == .manual) != isOnDemand(key))
-            }, end: { $0.cut("how the database is shared was changed") })
+        func concerns(_ key: LinkKey) -> Bool {
+            key.peer == old.id
+                && (old.access(to: key.database) != access(key)
+                    || (old.replication(of: key.database) == .manual) != isOnDemand(key))
+        }
+        giveUpDials(where: concerns)
+        remove(where: concerns, end: { $0.cut("how the database is shared was changed") })
         refresh()
     }
 }

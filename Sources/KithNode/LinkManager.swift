@@ -330,14 +330,22 @@ final class LinkManager {
         let name = PeerLink.progressName(slot.key.peer)
         let sequences = database.lastSequences
         let acknowledged = slot.sentThrough
+        let filterTag = filter(slot.key)?.tag
         Task { @LoopActor in
-            let answer = try? await database.read { snapshot -> (inSync: Int64?, waiting: Int) in
-                var (inSync, waiting): (Int64?, Int) = (nil, 0)
+            let answer = try? await database.read { snapshot -> (inSync: Int64?, waiting: Int?) in
+                var (inSync, waiting): (Int64?, Int?) = (nil, 0)
                 for collection in try snapshot.collections() {
                     let snapshot = try snapshot.collection(collection)
                     let progress = try snapshot.localDocument(name).flatMap(PeerProgress.init(parsing:))
-                    let through = acknowledged[collection] ?? progress?.sentThrough ?? 0
-                    waiting += try snapshot.pendingCount(since: through)
+                    // What went through another filter says nothing of what this one lets pass.
+                    let isOther = progress != nil && progress?.filterTag != filterTag
+                    if let through = acknowledged[collection] ?? (isOther ? nil : progress?.sentThrough ?? 0) {
+                        let count = try snapshot.pendingCount(since: through)
+                        waiting = waiting.map { $0 + count }
+                    } else {
+                        waiting = nil
+                    }
+                    guard !isOther else { continue }
                     inSync = max(inSync ?? .min, progress?.lastInSyncWallSeconds ?? .min)
                 }
                 return (inSync == .min ? nil : inSync, waiting)

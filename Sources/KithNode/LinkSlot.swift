@@ -45,6 +45,8 @@ final class LinkSlot {
     /// What was refused and is not known to be taken since: the last ones, as the database keeps them.
     var refusals: [DocumentRefusal.Key: DocumentRefusal] = [:]
     var hasLoadedRefusals = false
+    /// Called when they were loaded.
+    var waitsForRefusals: [() -> Void] = []
     /// Waits to look which of them are about nothing any more.
     var refusalTimer: LoopTimer?
     /// Whether the link was once idle, for the log.

@@ -21,7 +21,10 @@ extension Node {
         let database = try registry.database(name)
         let peers = home.peerBook.peers.filter { peer == nil || $0.id == peer }
         let known = peers.map {
-            (through: links.sentThrough(to: $0.id, name, collection), progressName: PeerLink.progressName($0.id))
+            (
+                through: links.sentThrough(to: $0.id, name, collection), progressName: PeerLink.progressName($0.id),
+                filterTag: links.filter(LinkKey(peer: $0.id, database: name))?.tag
+            )
         }
         let (document, refusals, places) = try await database.read { snapshot in
             let snapshot = try snapshot.collection(collection)
@@ -30,7 +33,8 @@ extension Node {
             let obsolete = Set(try snapshot.obsolete(refusals))
             let places = try known.map { known -> (sent: UInt64?, before: Int?) in
                 let saved = try snapshot.localDocument(known.progressName).flatMap(PeerProgress.init(parsing:))
-                let sent = known.through ?? saved?.sentThrough
+                let isOther = saved?.filterTag != known.filterTag
+                let sent = known.through ?? (isOther ? nil : saved?.sentThrough)
                 guard let sent, let document, document.sequence > sent else { return (sent, nil) }
                 let after = try snapshot.pendingCount(since: document.sequence)
                 return (sent, max(0, try snapshot.pendingCount(since: sent) - after - 1))

@@ -11,15 +11,17 @@ extension Node {
     /// print(done.revisionsReceived, done.refusals)
     /// ```
     ///
-    /// Certain documents (`documentIDs`) have a checkpoint of their own, so another choice begins anew. When the task is cancelled it
-    /// is given up, and what has travelled stays.
+    /// Documents that were refused before are offered again, and those that still are count among the result's. A document that is
+    /// edited faster than it travels comes with the next. Certain documents (`documentIDs`) are compared anew each time. When the task
+    /// is cancelled it is given up, and what has travelled stays.
     ///
     /// - Parameters:
     ///   - request: what, with whom and in which directions.
     ///   - progress: told now and then how it stands, on the node's actor.
     /// - Returns: how it stood at the end: revisions sent and received, documents refused, directions that were on.
     /// - Throws: `.notFound` when it is no peer, `.databaseNotFound` here or there, `.forbidden` when either side lets nothing of it
-    ///   travel, `.connectionLost` and `.timedOut` when the peer is not reached or is lost, `.busy`, `.closed` when it was given up.
+    ///   travel, `.connectionLost` and `.timedOut` when the peer is not reached or is lost, `.busy` also when the peer cannot open it,
+    ///   `.closed` when it was given up or what may travel was changed.
     @discardableResult
     public func replicateOnce(
         _ request: OneShotRequest, progress: (ReplicationStatus) -> Void = { _ in }

@@ -17,7 +17,7 @@ final class OneShotReplication {
     var dial: LinkDialler?
     var link: PeerLink?
     /// The pair's own link, where that does it.
-    var followed: PeerLink?
+    var followed: FollowedLink?
     /// Called once, when it is over.
     var onFinish: (() -> Void)?
 

@@ -28,6 +28,8 @@ final class PeerLink {
     /// Called once, with the reason.
     var onEnd: ((KithError) -> Void)?
     private(set) var lastHeardWallSeconds = WallClock.seconds
+    /// How often the peer has answered when it was asked for a sign of life.
+    private(set) var pongCount = 0
 
     private let connection: Connection
     private let database: OpenDatabase
@@ -49,11 +51,15 @@ final class PeerLink {
 
     /// Makes a link of a connection whose upgrade is done.
     ///
-    /// - Parameter remainder: bytes that came behind the upgrade.
+    /// - Parameters:
+    ///   - remainder: bytes that came behind the upgrade.
+    ///   - directions: what may travel on it.
+    ///   - pairDirections: what is allowed, where less is asked for.
     init(
         role: ReplicationRole, connection: Connection, address: String, tlsVersion: String, remainder: [UInt8],
         peerIsKith: Bool, ownID: NodeID, key: LinkKey, database: OpenDatabase, directions: ReplicationDirections,
-        isOneShot: Bool = false, documentIDs: Set<DocumentID>? = nil, filter: PushFilter? = nil
+        isOneShot: Bool = false, pairDirections: ReplicationDirections? = nil, documentIDs: Set<DocumentID>? = nil,
+        filter: PushFilter? = nil
     ) {
         self.role = role
         self.connection = connection
@@ -62,7 +68,7 @@ final class PeerLink {
         self.peerIsKith = peerIsKith
         self.isOneShot = isOneShot
         executor = database.executor.filtered(by: filter)
-        let filterTag = filter.map { String(ContentDigest.hex(Array($0.name.utf8)).prefix(16)) }
+        let filterTag = filter?.tag
         self.remainder = remainder
         self.key = key
         self.database = database
@@ -71,15 +77,16 @@ final class PeerLink {
             ReplicationConfiguration(
                 role: role,
                 checkpointName: Self.checkpointName(
-                    of: database.database, at: key.peer, by: ownID, documentIDs: documentIDs, directions,
-                    filterTag: filterTag),
+                    of: database.database, at: key.peer, by: ownID, filterTag: filterTag),
                 progressName: Self.progressName(key.peer), peerIsKith: peerIsKith, directions: directions,
                 isContinuous: !isOneShot || role == .passive, documentIDs: documentIDs,
-                filterTag: filterTag))
+                pairDirections: isOneShot ? pairDirections ?? directions : nil, filterTag: filterTag))
     }
 
     /// How the replication stands.
     var status: ReplicationStatus { session.status }
+    /// Whether it is known that the pair has all of each other that may travel.
+    var isPairInSync: Bool { session.isPairInSync }
 
     /// Says which documents were refused on earlier links, and which of them are to be offered once more.
     func noteRefused(_ documents: [CollectionName: [DocumentID]], retrying: [CollectionName: [DocumentID]]) {
@@ -90,19 +97,11 @@ final class PeerLink {
 
     /// The checkpoint of a node at a peer. It has both in it besides the copy of the database: a file that was copied to
     /// another node by hand is the same copy there, and one must not take the word of the other for what the peer has.
-    ///
-    /// Certain documents have one of their own, with a digest of what they are and of the directions: what was passed over for
-    /// one choice must not be for another.
     static func checkpointName(
-        of database: Database, at peer: NodeID, by ownID: NodeID, documentIDs: Set<DocumentID>? = nil,
-        _ directions: ReplicationDirections = .both, filterTag: String? = nil
+        of database: Database, at peer: NodeID, by ownID: NodeID, filterTag: String? = nil
     ) -> String {
-        var name = "cp-\(database.privateID)-\(ownID.compactShort)-\(peer.compactShort)"
-        if let filterTag { name += "-" + filterTag }
-        guard let documentIDs else { return name }
-        // No ID has a NUL in it.
-        let text = directions.name + "\0" + documentIDs.sorted().map(\.text).joined(separator: "\0")
-        return name + "-" + ContentDigest.hex(Array(text.utf8))
+        let name = "cp-\(database.privateID)-\(ownID.compactShort)-\(peer.compactShort)"
+        return filterTag.map { name + "-" + $0 } ?? name
     }
 
     /// The local document in which a database remembers how much a peer has.
@@ -186,7 +185,7 @@ final class PeerLink {
                     var pong: [UInt8] = []
                     webSocket.appendPong(payload, to: &pong)
                     connection.write(pong)
-                case .pong: break
+                case .pong: pongCount += 1
                 case .close(let code, let reason):
                     // Couchbase Lite waits for the echo (RFC 6455 §5.5.1).
                     var echo: [UInt8] = []

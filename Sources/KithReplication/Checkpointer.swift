@@ -60,6 +60,8 @@ final class Checkpointer {
     private var isSaving = false
     private var dirtySinceSeconds: Double?
     private var retriesLeft = Checkpointer.retriesMax
+    /// Whether the peer has no room for it: the link goes on without, and the next begins where this one did.
+    private var isRefused = false
 
     /// Attempts to save after the peer said that its copy has another revision, before the link is ended.
     private static let retriesMax = 3
@@ -73,8 +75,16 @@ final class Checkpointer {
 
     private var ownName: String { Self.ownName(replicator.configuration) }
 
+    /// Whether there is one. Certain documents have none, and are compared anew each time: every choice would need its own, and peers
+    /// keep only so many.
+    private var isKept: Bool { replicator.configuration.documentIDs == nil }
+
     /// Reads both copies and hands over what they agree on.
     func load(then start: @escaping (Position) -> Void) {
+        guard isKept else {
+            isLoaded = true
+            return start(saved)
+        }
         replicator.perform(.readLocal(name: ownName)) { [unowned self] result in
             guard case .local(let bytes) = result else { return session.storeFailed(result) }
             let own = bytes.flatMap(Position.init(parsing:))
@@ -89,6 +99,7 @@ final class Checkpointer {
     /// Takes both copies as they came with `getCollections`, and gives what they agree on.
     func take(own: [UInt8]?, peers: JSONValue) -> Position {
         isLoaded = true
+        guard isKept else { return saved }
         // Sync Gateway leaves the revision in the body.
         let revision = peers["rev"]?.stringValue ?? peers["_rev"]?.stringValue
         self.revision = revision ?? ""
@@ -137,19 +148,19 @@ final class Checkpointer {
     ///
     /// - Returns: whether there is and was not before.
     func note() -> Bool {
-        guard isLoaded, dirtySinceSeconds == nil, position != saved else { return false }
+        guard isLoaded, isKept, !isRefused, dirtySinceSeconds == nil, position != saved else { return false }
         dirtySinceSeconds = replicator.now.monotonicSeconds
         return true
     }
 
     /// Saves what is not saved, without waiting for more.
     func saveNow() {
-        guard isLoaded, !isSaving, position != saved else { return }
+        guard isLoaded, !isSaving, !isSaved else { return }
         save(position)
     }
 
-    /// Whether both copies say how far it is.
-    var isSaved: Bool { isLoaded && !isSaving && position == saved }
+    /// Whether both copies say how far it is, as far as they are kept.
+    var isSaved: Bool { isLoaded && (!isKept || isRefused || !isSaving && position == saved) }
 
     /// Saves what there is now.
     func save() { save(position) }
@@ -159,6 +170,10 @@ final class Checkpointer {
         replicator.send(message("setCheckpoint", position.body, revision: revision)) {
             [unowned self] reply in
             if let error = reply.error {
+                if error.code == 413 {
+                    (isRefused, isSaving, dirtySinceSeconds) = (true, false, nil)
+                    return
+                }
                 guard error.code == 409 || error.code == 404, retriesLeft > 0 else {
                     return session.end(
                         closeCode: 4001,
@@ -182,9 +197,9 @@ final class Checkpointer {
             replicator.perform(
                 .writeLocal(
                     [LocalDocument(name: ownName, body: position.body)]
-                        // Certain documents say nothing of how far the others are.
-                        + (replicator.configuration.documentIDs == nil
-                            ? [Self.progress(sentThrough: position.local, replicator: replicator)] : []))
+                        // Who sends nothing does not know how far the peer is.
+                        + (replicator.pusher == nil
+                            ? [] : [Self.progress(sentThrough: position.local, replicator: replicator)]))
             ) { [unowned self] result in
                 guard case .written = result else { return session.storeFailed(result) }
                 saved = position
@@ -198,7 +213,8 @@ final class Checkpointer {
     static func progress(sentThrough: UInt64, replicator: CollectionReplicator) -> LocalDocument {
         PeerProgress(
             sentThrough: sentThrough,
-            lastInSyncWallSeconds: replicator.session.isIdle ? replicator.now.wallSeconds : nil
+            lastInSyncWallSeconds: replicator.session.isPairInSync ? replicator.now.wallSeconds : nil,
+            filterTag: replicator.configuration.filterTag
         )
         .document(name: replicator.configuration.progressName)
     }

@@ -45,13 +45,14 @@ extension CollectionReplicator {
         guard let expected = StoredCheckpoint.revision(parsing: message.properties["rev"] ?? "") else {
             return session.replyError(domain: "HTTP", code: 409, "the checkpoint has another revision", to: message)
         }
-        // What the peer says it has of ours is what we still owe it while it is away.
+        // What the peer says it has of ours, and what it has sent itself, is what we do not owe it while it is away. Unless it asked
+        // for nothing, or for certain documents only.
         let sent = value["remote"].flatMap {
             SentPosition.sequence($0.canonicalText(), tag: configuration.filterTag)
         }
-        // Unless it is about certain documents only.
-        let progress = (pusher?.isFiltered == true ? nil : sent).map {
-            Checkpointer.progress(sentThrough: $0, replicator: self)
+        var progress: LocalDocument?
+        if let sent, let pusher, !pusher.isFiltered {
+            progress = Checkpointer.progress(sentThrough: max(sent, pusher.sentThrough), replicator: self)
         }
         perform(
             .writeCheckpoint(

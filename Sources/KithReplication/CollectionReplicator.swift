@@ -120,8 +120,8 @@ final class CollectionReplicator {
     var isIdle: Bool {
         if directions.contains(.receive), puller?.isIdle != true { return false }
         guard directions.contains(.send) else { return true }
-        // A client that only pushes never subscribes, but says when it has nothing more.
-        return pusher?.isIdle ?? (isServingClient && puller?.isCaughtUp != false)
+        // A client that only pushes never subscribes, but says when it has nothing more. One that may only pull has to ask first.
+        return pusher?.isIdle ?? (isServingClient && puller?.isCaughtUp == true)
     }
 
     /// Whether the peer is a client that is no Kith node: it does not always say what it has, or ask for what is here.

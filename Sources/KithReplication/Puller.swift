@@ -102,7 +102,8 @@ final class Puller {
         list.byteCount = message.body.count
         if let text = message.properties[ReplicationSession.remainingProperty], let count = Int(text), count >= 0 {
             remaining = count
-            isCaughtUp = count == 0
+            // What is asked for once ends when the peer says so: it looks whether something has slipped behind the end.
+            isCaughtUp = count == 0 && replicator.configuration.isContinuous
         }
         list.message.body = []
         lists.append(list)
@@ -234,6 +235,14 @@ final class Puller {
     func receiveNoRevision(_ message: BLIPMessage) {
         guard let name = RevisionMessage.name(message) else { return }
         let tickets = takeAwaited(name)
+        // It is there and the peer cannot give it. One that is gone (410) has a newer one in its place.
+        if replicator.configuration.peerIsKith, tickets != nil, let code = message.properties.int("error"),
+            code != 410
+        {
+            replicator.refused(
+                name, by: .peer, isOutgoing: false, code: code,
+                reason: message.properties["reason"] ?? "the peer cannot read it")
+        }
         let proofs = replicator.configuration.peerIsKith ? RevisionMessage.supersessions(message, of: name.id) : []
         replicator.supersede(proofs) { [unowned self] in
             finish(tickets)

@@ -13,8 +13,16 @@ final class Pusher {
     private let windows: SharedWindows
     /// Sequences up to here were read from the store.
     private var cursor: UInt64
-    /// The last sequence of the database, as last heard.
+    /// The last sequence of the database, as last heard; of what is asked for once, where it ends.
     private var lastSequence: UInt64
+    /// Whether documents that were there at the beginning of what is asked for once may have moved behind its end before they were
+    /// looked at: then it goes on to where the database is now, one time.
+    private var mayHaveMoved = false
+    private var hasMovedEnd = false
+    /// Documents of what is asked for once that were edited after they had been announced; they are announced once more.
+    private var gone: [DocumentID] = []
+    /// How often that is done: whoever edits a document faster than it travels does not keep the link for ever.
+    private var roundsLeft = 3
     private var tracker: SequenceTracker<UInt64>
     private var isReadingChanges = false
     private var queue: [OutgoingRevision] = []
@@ -27,8 +35,15 @@ final class Pusher {
     private var isStopped = false
     /// Revisions that came from this peer.
     private var echoes = EchoList()
+    /// The sequence of the last of them.
+    private var lastEcho: UInt64 = 0
+    /// Whether changes that are no echoes lie behind the end of what is asked for once.
+    private var hasOthersBehind = false
     /// Everything up to here has been announced as it was when nothing lay behind it.
     private var caughtUpThrough: UInt64 = 0
+    /// Certain documents that are asked for once, of which it was not looked yet how they are: however large the database is, nothing
+    /// else is read.
+    private var named: [DocumentID] = []
     private let subscription: Subscription
 
     private var batchMax: Int { subscription.batchMax }
@@ -43,6 +58,13 @@ final class Pusher {
         self.lastSequence = max(lastSequence, since)
         self.tracker = SequenceTracker(completed: since)
         caughtUpThrough = since
+        if let ids = subscription.documentIDs, !subscription.isContinuous, since == 0,
+            replicator.configuration.peerIsKith
+        {
+            named = ids.sorted()
+            cursor = self.lastSequence
+            remaining = 0
+        }
         // Nothing behind the position: known without a count.
         if since >= lastSequence { remaining = 0 }
     }
@@ -57,19 +79,41 @@ final class Pusher {
     /// count has seen.
     var pending: Int? {
         guard let remaining, remaining > 0 || cursor >= lastSequence else { return nil }
-        return remaining + tracker.count
+        return remaining + tracker.count + named.count
     }
 
     /// Whether the peer has everything.
-    var isIdle: Bool { !isReadingChanges && cursor >= lastSequence && tracker.count == 0 }
+    var isIdle: Bool { isDone && !wantsPass && !wantsRound && !canStepOver && (replicator.toRetry.isEmpty || isOver) }
+
+    /// Whether everything up to the end was read and acknowledged.
+    private var isDone: Bool { !isReadingChanges && cursor >= lastSequence && named.isEmpty && tracker.count == 0 }
+
+    /// Whether the peer was told that nothing comes any more.
+    private var isOver: Bool { !subscription.isContinuous && saidCaughtUp }
+
+    /// Whether this looks for documents that have slipped away. Clients are told of what took the place of a revision as they ask.
+    private var looksAgain: Bool {
+        !subscription.isContinuous && !saidCaughtUp && replicator.configuration.peerIsKith
+    }
+
+    private var wantsPass: Bool { mayHaveMoved && !hasMovedEnd && looksAgain }
+    private var wantsRound: Bool { !gone.isEmpty && roundsLeft > 0 && looksAgain }
+
+    /// Whether what came from the peer lies behind the end of what is asked for once.
+    private var canStepOver: Bool { isOver && !isFiltered && !hasOthersBehind && lastEcho > cursor }
 
     private var queued: Int { queue.count - queueHead }
 
     // MARK: Inputs
 
     func databaseChanged(lastSequence: UInt64) {
-        // What is asked for once ends where it was when it was asked for, however busy the database is.
-        guard subscription.isContinuous, lastSequence > self.lastSequence else { return }
+        guard lastSequence > self.lastSequence else { return }
+        guard subscription.isContinuous else {
+            // What is asked for once ends where it was when it was asked for, however busy the database is. But documents that were
+            // not read yet may have moved behind that.
+            if cursor < self.lastSequence { mayHaveMoved = true }
+            return
+        }
         self.lastSequence = lastSequence
     }
 
@@ -84,6 +128,7 @@ final class Pusher {
     /// so only when it is asked.
     func noteEcho(_ revision: RevisionID, _ sequence: UInt64, after previous: UInt64) {
         guard windows.echoes < limits.echoesMax, sequence > cursor else { return }
+        lastEcho = sequence
         windows.echoes += echoes.append(EchoList.Echo(revision: revision, sequence: sequence, previous: previous))
     }
 
@@ -112,7 +157,11 @@ final class Pusher {
     }
 
     /// Whether there is something to announce or to send.
-    var hasWork: Bool { !isStopped && (cursor < lastSequence || queued > 0 || !replicator.toRetry.isEmpty) }
+    var hasWork: Bool {
+        guard !isStopped else { return false }
+        return cursor < lastSequence || queued > 0 || !named.isEmpty || !replicator.toRetry.isEmpty || wantsPass
+            || wantsRound || canStepOver
+    }
 
     /// Does whatever the windows allow.
     func work() {
@@ -120,7 +169,7 @@ final class Pusher {
         passEchoes()
         readRevisions()
         readChanges()
-        offerRefusedAgain()
+        offerNamed()
         if isIdle, !saidCaughtUp {
             saidCaughtUp = true
             replicator.send(
@@ -128,6 +177,7 @@ final class Pusher {
                     properties: ["Profile": "changes"], body: Array("[]".utf8), isUrgent: true, isNoReply: true,
                     isCompressed: false))
         }
+        stepOverEchoes()
     }
 
     // MARK: Announcing
@@ -137,9 +187,11 @@ final class Pusher {
     }
 
     private func readChanges() {
-        guard !isReadingChanges, cursor < lastSequence,
+        let isPass = isDone && wantsPass
+        guard !isReadingChanges, cursor < lastSequence || isPass,
             windows.unansweredLists < limits.unansweredListsMax, queued < limits.queuedRevisionsMax
         else { return }
+        if isPass { hasMovedEnd = true }
         isReadingChanges = true
         windows.unansweredLists += 1
         // How many of certain documents remain is only known at the end.
@@ -153,7 +205,7 @@ final class Pusher {
                 return session.storeFailed(result)
             }
             guard !isStopped else { return }
-            if subscription.isContinuous { lastSequence = max(lastSequence, last) }
+            if subscription.isContinuous || isPass { lastSequence = max(lastSequence, last) }
             if let counted {
                 remaining = counted
                 countedAtSeconds = replicator.now.monotonicSeconds
@@ -169,17 +221,22 @@ final class Pusher {
         }
     }
 
-    /// Offers once more what the peer refused on an earlier link, when it has been offered everything else. The changes are
-    /// announced under the last sequence, so that no checkpoint goes back to theirs.
-    private func offerRefusedAgain() {
-        guard !isReadingChanges, !replicator.toRetry.isEmpty, cursor >= lastSequence,
+    /// Offers the certain documents that are asked for once; or once more what the peer refused on an earlier link, when it has been
+    /// offered everything else. The changes are announced under the last sequence, so that no checkpoint goes back to theirs.
+    private func offerNamed() {
+        if isDone, wantsRound {
+            (named, gone) = (Set(gone).sorted(), [])
+            roundsLeft -= 1
+        }
+        guard !isReadingChanges, !named.isEmpty || !replicator.toRetry.isEmpty, cursor >= lastSequence,
             subscription.isContinuous || !saidCaughtUp,
             windows.unansweredLists < limits.unansweredListsMax
         else { return }
         isReadingChanges = true
         windows.unansweredLists += 1
-        let ids = Array(replicator.toRetry.prefix(batchMax))
-        replicator.toRetry.removeFirst(ids.count)
+        let isChoice = !named.isEmpty
+        let ids = Array((isChoice ? named : replicator.toRetry).prefix(batchMax))
+        if isChoice { named.removeFirst(ids.count) } else { replicator.toRetry.removeFirst(ids.count) }
         replicator.perform(.readDocuments(ids)) { [unowned self] result in
             isReadingChanges = false
             windows.unansweredLists -= 1
@@ -187,9 +244,27 @@ final class Pusher {
             guard !isStopped else { return }
             // Those behind the position are announced in their turn.
             announce(
-                changes.filter { $0.sequence <= subscription.since }.map {
+                changes.filter { isChoice || $0.sequence <= subscription.since }.map {
                     Change(sequence: cursor, id: $0.id, leaves: $0.leaves)
                 }, withholding: withheld)
+        }
+    }
+
+    /// What came from the peer meanwhile is at the peer: what is asked for once goes on behind it when it is done, so that nobody
+    /// takes it for changes that the peer lacks. Nothing is sent any more.
+    private func stepOverEchoes() {
+        guard isDone, canStepOver, windows.unansweredLists < limits.unansweredListsMax else { return }
+        isReadingChanges = true
+        windows.unansweredLists += 1
+        replicator.perform(.readChanges(since: cursor, limit: batchMax, counts: false)) { [unowned self] result in
+            isReadingChanges = false
+            windows.unansweredLists -= 1
+            guard let (changes, _, _, last) = result.sendableChanges else { return session.storeFailed(result) }
+            let passed = changes.prefix { isEcho($0) }
+            hasOthersBehind = passed.count < changes.count
+            cursor = hasOthersBehind || changes.count == batchMax ? passed.last?.sequence ?? cursor : max(cursor, last)
+            lastSequence = max(lastSequence, cursor)
+            caughtUpThrough = max(caughtUpThrough, cursor)
         }
     }
 
@@ -302,7 +377,9 @@ final class Pusher {
             for (outgoing, revision) in zip(wanted, revisions) {
                 switch revision {
                 case .success(let revision?): send(revision, outgoing)
-                case .success(nil): sendGone(outgoing)
+                case .success(nil):
+                    if looksAgain, gone.count < limits.subscribedDocumentsMax { gone.append(outgoing.name.id) }
+                    sendGone(outgoing)
                 case .failure(let error):
                     replicator.refused(
                         outgoing.name, by: .here, isOutgoing: true, code: error.code.httpStatus, reason: error.message)

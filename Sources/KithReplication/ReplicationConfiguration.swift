@@ -18,6 +18,9 @@ public struct ReplicationConfiguration: Sendable {
     public var isContinuous = true
     /// The only documents that an active session asks for and sends; `nil`: all.
     public var documentIDs: Set<DocumentID>?
+    /// On a link beside the one that a pair keeps: what is allowed here between the two. When less than that is asked for, what is
+    /// done says nothing of how the pair stands. `nil` on the pair's own link.
+    public var pairDirections: ReplicationDirections?
     /// Stands for the filter that the store's executor has for this link, if it has one: it is in the positions that a peer which
     /// pulls keeps for us, so that those of another filter count for nothing.
     public var filterTag: String?
@@ -28,7 +31,7 @@ public struct ReplicationConfiguration: Sendable {
     public init(
         role: ReplicationRole, checkpointName: String, progressName: String, peerIsKith: Bool,
         directions: ReplicationDirections = .both, isContinuous: Bool = true, documentIDs: Set<DocumentID>? = nil,
-        filterTag: String? = nil,
+        pairDirections: ReplicationDirections? = nil, filterTag: String? = nil,
         limits: ReplicationLimits = ReplicationLimits()
     ) {
         self.role = role
@@ -38,6 +41,7 @@ public struct ReplicationConfiguration: Sendable {
         self.directions = directions
         self.isContinuous = isContinuous
         self.documentIDs = documentIDs
+        self.pairDirections = pairDirections
         self.filterTag = filterTag
         self.limits = limits
     }

@@ -44,6 +44,7 @@ extension ReplicationSession {
                 "checkpoint_ids": .array(opened.map { _ in .string(configuration.checkpointName) }),
                 "collections": .array(opened.map { .string($0.name.text) }),
             ])
+            namesCame = false
             send(
                 BLIPOutgoing(
                     properties: [
@@ -69,7 +70,10 @@ extension ReplicationSession {
         }
         mode = .collections
         learnDirections(reply)
-        if reply.properties.int(Self.moreProperty) ?? 0 > 0, directions.contains(.receive) { awaitsNames = true }
+        // A long answer ends after the short message behind it.
+        if reply.properties.int(Self.moreProperty) ?? 0 > 0, directions.contains(.receive), !namesCame {
+            awaitsNames = true
+        }
         for (collection, item) in zip(opened, items) {
             if item.objectValue == nil {
                 addPlace(nil)
@@ -92,7 +96,7 @@ extension ReplicationSession {
         guard configuration.role == .active, mode != .legacy, configuration.directions.contains(.receive) else {
             return
         }
-        awaitsNames = false
+        (awaitsNames, namesCame) = (false, true)
         let names = Self.names((try? JSONValue(parsing: message.body)) ?? .null) ?? []
         // What the peer could not make before is there now.
         named.subtract(names.filter { notAtPeer.remove($0) != nil })

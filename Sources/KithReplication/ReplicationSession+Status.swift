@@ -9,6 +9,14 @@ extension ReplicationSession {
         return !replicators.isEmpty && !awaitsCollections && totals.busy == 0
     }
 
+    /// Whether it is known that both sides have all of each other that may travel between them.
+    public var isPairInSync: Bool {
+        guard isIdle, configuration.documentIDs == nil else { return false }
+        guard let pairDirections = configuration.pairDirections else { return true }
+        // What the active side asks for the passive one learns of it.
+        return pairDirections == (configuration.role == .active ? configuration.directions : directions)
+    }
+
     /// Whether there are collections that are not replicated yet: what is in them is not counted.
     private var awaitsCollections: Bool { isOpening || awaitsNames || !unopened.isEmpty || !announced.isEmpty }
 

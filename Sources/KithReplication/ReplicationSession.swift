@@ -94,6 +94,8 @@ public final class ReplicationSession {
     var announced: Set<CollectionName> = []
     /// Whether the passive side is about to name more (`kith-collections`).
     var awaitsNames = false
+    /// Whether names came since the last `getCollections` was sent.
+    var namesCame = false
     /// Those that the peer said are not there: they are opened when it names them.
     var notAtPeer: Set<CollectionName> = []
     private var refusedDocuments = RefusedDocuments()

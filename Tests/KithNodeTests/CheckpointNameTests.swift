@@ -21,29 +21,15 @@ struct CheckpointNameTests {
         database.close()
     }
 
-    @Test("certain documents have a checkpoint of their own, another for each choice and direction")
-    @LoopActor func namesDocuments() throws {
+    @Test("a filter has a checkpoint of its own, and its name fits")
+    @LoopActor func namesFilter() throws {
         let database = try Database(path: ":memory:", name: DatabaseName("notes"), create: true)
-        func name(_ ids: [String]?, _ directions: ReplicationDirections) throws -> String {
+        let names = ["", "a", String(repeating: "long ", count: 1_000)].map { name in
             PeerLink.checkpointName(
-                of: database, at: id(2), by: id(1), documentIDs: try ids.map { Set(try $0.map { try DocumentID($0) }) },
-                directions)
+                of: database, at: id(2), by: id(1), filterTag: PushFilter(name: name) { _ in true }.tag)
         }
-        let names = [
-            try name(nil, .both), try name(["a"], .both), try name(["a"], .send), try name(["b"], .both),
-            try name(["a", "b"], .both), try name(["ab"], .both), try name([], .both),
-        ]
-        #expect(Set(names).count == names.count)
-        #expect(try name(["b", "a"], .both) == name(["a", "b"], .both))
-        // All documents have one, whatever the direction: what is off stays where it was.
-        #expect(try name(nil, .send) == name(nil, .both))
-        let filtered = PeerLink.checkpointName(
-            of: database, at: id(2), by: id(1), documentIDs: [try DocumentID("a")], .both, filterTag: "0123456789abcdef"
-        )
-        #expect(!names.contains(filtered))
-        let limit = ReplicationLimits().checkpointNameBytesMax
-        #expect(filtered.utf8.count <= limit)
-        #expect(names.allSatisfy { $0.utf8.count <= limit })
+        #expect(Set(names + [PeerLink.checkpointName(of: database, at: id(2), by: id(1))]).count == 4)
+        #expect(names.allSatisfy { $0.utf8.count <= ReplicationLimits().checkpointNameBytesMax })
         database.close()
     }
 }

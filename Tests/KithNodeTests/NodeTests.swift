@@ -20,7 +20,7 @@ struct NodeTests {
 
         init(
             _ name: String, peers: [String] = [], trusting: [NodeID] = [], home: NodeHome? = nil,
-            filters: [DatabaseName: PushFilter] = [:]
+            port: UInt16? = nil, filters: [DatabaseName: PushFilter] = [:]
         ) async throws {
             self.home = try home ?? NodeHome.create(at: folder.path + "/home", name: name, port: 0)
             for (index, id) in trusting.enumerated() { try self.home.peerBook.add(id, name: "peer-\(index)") }
@@ -30,6 +30,7 @@ struct NodeTests {
             options.discovers = false
             options.listen = "127.0.0.1"
             options.peers = peers
+            if let port { options.port = port }
             options.pushFilters = filters
             options.log = { lines.add($0) }
             node = try await Node.start(home: self.home, options: options)

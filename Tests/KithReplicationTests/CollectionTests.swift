@@ -295,6 +295,36 @@ struct NodeCollectionTests {
         #expect(windows.allSatisfy { $0.receivedBytes == 0 && $0.listBytes == 0 && $0.openFetches == 0 })
     }
 
+    @Test(
+        "names of collections that come before the answer that announces them are not awaited for ever",
+        arguments: [true, false])
+    func namesBeforeAnswer(isBefore: Bool) throws {
+        let peer = try Stranger(try SessionPair.database(), role: .active, peerIsKith: true)
+        var tag: UInt64 = 1
+        func send(_ properties: [String: String], _ body: String) {
+            tag += 1
+            peer.send(properties, Array(body.utf8), isNoReply: true, tag: tag)
+        }
+        var isFirst = true
+        peer.answer = { request in
+            guard request.properties["Profile"] == "getCollections" else { return ([:], []) }
+            guard isFirst else { return ([:], Array("[{}]".utf8)) }
+            isFirst = false
+            if isBefore { send(["Profile": "kith-collections"], #"["notes"]"#) }
+            return (["kith-more": "1"], Array("[{}]".utf8))
+        }
+        try peer.run()
+        if !isBefore {
+            #expect(peer.session.status.toReceive == nil)
+            send(["Profile": "kith-collections"], #"["notes"]"#)
+            try peer.run()
+        }
+        for place in ["0", "1"] { send(["Profile": "changes", "collection": place], "[]") }
+        try peer.run()
+        #expect(peer.session.status.toReceive == 0)
+        #expect(peer.session.status.state == .idle)
+    }
+
     @Test("a node that knows of no collections replicates the default one")
     func olderNode() throws {
         let database = try SessionPair.database()

@@ -71,6 +71,15 @@ struct DirectionTests {
         }
     }
 
+    @Test("a client that may only read is in sync when it has asked for what is here, not before")
+    func readOnlyClient() throws {
+        let client = try Stranger(try SessionPair.database(), directions: .send)
+        try client.ask("getCheckpoint", ["client": "phone"])
+        #expect(client.session.status.state == .busy)
+        try client.ask("subChanges", ["continuous": "true"])
+        #expect(client.session.status.state == .idle)
+    }
+
     @Test("a direction that is taken back and given again goes on where it was")
     func goesOn() throws {
         let pair = try SessionPair()

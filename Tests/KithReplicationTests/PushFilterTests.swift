@@ -60,6 +60,11 @@ struct PushFilterTests {
             try pair.run()
             try pair.pass(seconds: 10)
             #expect(try present(pair, 1 - sender) == expected)
+            let kept = try #require(try pair.databases[sender].read { try $0.localDocument("progress/other") })
+            // Where nothing passes there is nothing to note.
+            if filter?.name != "none" {
+                #expect(PeerProgress(parsing: kept)?.filterTag == filter.map { "f-\($0.name)" })
+            }
             #expect(pair.sessions.allSatisfy { $0.status.state == .idle })
         }
         let digests = try pair.digests()

@@ -72,6 +72,18 @@ struct RefusedAgainTests {
         #expect(pair.sessions.allSatisfy { $0.status.revisionsSent == 0 })
     }
 
+    @Test(
+        "what the peer has and cannot give is noted as refused by it, what is gone there is not", arguments: [500, 410])
+    func damagedThere(code: Int) throws {
+        let peer = try Stranger(try SessionPair.database(), peerIsKith: true)
+        try peer.ask("changes", [:], #"[[1,"bad","1-aa"]]"#)
+        try peer.ask("norev", ["id": "bad", "rev": "1-aa", "error": String(code)], isNoReply: true)
+        let refusals = peer.session.takeRefusals()
+        #expect(refusals.map(\.id) == (code == 500 ? ["bad"] : []))
+        #expect(refusals.allSatisfy { $0.side == .peer && !$0.isOutgoing && $0.code == 500 })
+        #expect(peer.session.status.refusals == refusals.count)
+    }
+
     @Test("a document that has changed meanwhile is sent in its turn, once")
     func changed() throws {
         let (pair, newest) = try pair()

@@ -16,7 +16,8 @@ final class SessionPair {
     /// What the active one asks for; for the sessions made next.
     var isContinuous = true
     var documentIDs: Set<DocumentID>?
-    var checkpointSuffix = ""
+    /// What is allowed where the link is one beside that of the pair.
+    var pairDirections: ReplicationDirections?
     /// What each of the two lets go to the other; for the sessions made next.
     var filters: [PushFilter?] = [nil, nil]
     /// Called after each thing that moved.
@@ -54,10 +55,11 @@ final class SessionPair {
             let tag = filters[index].map { "f-\($0.name)" }
             return ReplicationSession(
                 ReplicationConfiguration(
-                    role: role, checkpointName: "cp-\(names.0)-\(names.1)\(checkpointSuffix)\(tag ?? "")",
+                    role: role, checkpointName: "cp-\(names.0)-\(names.1)\(tag ?? "")",
                     progressName: "progress/other",
                     peerIsKith: true, directions: directions, isContinuous: role == .passive || isContinuous,
-                    documentIDs: role == .active ? documentIDs : nil, filterTag: tag, limits: limits))
+                    documentIDs: role == .active ? documentIDs : nil, pairDirections: pairDirections, filterTag: tag,
+                    limits: limits))
         }
         for (session, database) in zip(sessions, databases) {
             session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)

@@ -14,7 +14,7 @@ enum SyncCommand: Command {
             OptionSpec("json", help: "one JSON object for each step, and for the result"),
         ],
         details: [
-            "Ends when what was there at its beginning is on both sides, as far as either lets it travel; with exit code 0 only if no document was refused. What is replicated always goes on beside it.",
+            "Ends when what was there at its beginning is on both sides, as far as either lets it travel; with exit code 0 only if no document of it stands refused, also from before. A document that is edited faster than it travels comes with the next. What is replicated always goes on beside it.",
             "With several peers it replicates with one after the other, and one that is not reached does not stop the others.",
             "Ctrl-C gives it up; what has travelled stays, and the next begins there.",
         ],
@@ -71,7 +71,7 @@ enum SyncCommand: Command {
         if let failure = failure ?? (isDone ? nil : missing) { throw failure }
         guard refused == 0 else {
             throw KithError(
-                .forbidden, "\(Quantity.of(refused, "document was", "documents were")) refused",
+                .forbidden, "\(Quantity.of(refused, "document stands", "documents stand")) refused",
                 remedy: "See why: kith status \(DisplayText.safe(database))")
         }
         return ExitStatus.success
