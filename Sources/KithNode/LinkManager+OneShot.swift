@@ -185,7 +185,9 @@ extension LinkManager {
         link.onRefusals = { [weak self, weak slot] refusals, taken in
             guard let self, let slot else { return }
             noteRefusals(slot, refusals, taken)
+            tellRefusals(refusals, slot.key)
         }
+        observe(link)
         link.onEnd = { [weak self, weak slot, weak link] error in
             guard let self, let slot, let link else { return }
             slot.oneShots.removeAll { $0 === link }

@@ -20,6 +20,8 @@ final class LinkManager {
     private var slots: [LinkKey: LinkSlot] = [:]
     private var linkedCount = 0
     private(set) var isStopped = false
+    /// Who hears of each document.
+    var eventReaders: [EventReader] = []
     /// What an app lets go to peers.
     var filters: [DatabaseName: Filters] = [:]
     /// Replications that end by themselves and were begun here.
@@ -91,6 +93,7 @@ final class LinkManager {
     /// Ends everything.
     func stop() {
         isStopped = true
+        closeEvents()
         for replication in oneShots { replication.cancel() }
         for slot in slots.values {
             slot.stop()
@@ -269,7 +272,9 @@ final class LinkManager {
         link.onRefusals = { [weak self, weak slot] refusals, taken in
             guard let self, let slot else { return }
             noteRefusals(slot, refusals, taken)
+            tellRefusals(refusals, slot.key)
         }
+        observe(link)
         link.onEnd = { [weak self, weak slot, weak link] error in
             guard let self, let slot, let link else { return }
             ended(slot, link, error)
@@ -361,6 +366,8 @@ final class LinkManager {
     }
 
     func slot(_ key: LinkKey) -> LinkSlot? { slots[key] }
+
+    var allSlots: some Sequence<LinkSlot> { slots.values }
 
     func slots(of peer: NodeID) -> [LinkSlot] {
         slots.values.filter { $0.key.peer == peer }.sorted { $0.key.database < $1.key.database }

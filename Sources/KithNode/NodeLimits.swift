@@ -20,6 +20,8 @@ public enum NodeLimits {
     public static let clientLinksMax = 16
     /// Replications that end by themselves (`kith sync`), for one peer and database and each end: one more is refused.
     public static let oneShotLinksMax = 8
+    /// Events of documents kept for each reader that is behind; the oldest are dropped and counted.
+    public static let documentEventsMax = 1_000
     /// Size of a request body on the administration socket.
     public static let requestBodyBytesMax = 128 << 20
     /// Rows of one page when a list is streamed.

@@ -25,6 +25,8 @@ final class PeerLink {
     var onChange: (() -> Void)?
     /// Called with what one side refused, and with what was taken that had been refused before.
     var onRefusals: (([ReplicationRefusal], [ReplicationAcceptance]) -> Void)?
+    /// Called with revisions that got to their receiver, while `tellsArrivals`.
+    var onArrivals: (([ReplicationArrival]) -> Void)?
     /// Called once, with the reason.
     var onEnd: ((KithError) -> Void)?
     private(set) var lastHeardWallSeconds = WallClock.seconds
@@ -81,6 +83,12 @@ final class PeerLink {
                 progressName: Self.progressName(key.peer), peerIsKith: peerIsKith, directions: directions,
                 isContinuous: !isOneShot || role == .passive, documentIDs: documentIDs,
                 pairDirections: isOneShot ? pairDirections ?? directions : nil, filterTag: filterTag))
+    }
+
+    /// Whether somebody wants to hear of each revision.
+    var tellsArrivals: Bool {
+        get { session.tellsArrivals }
+        set { session.tellsArrivals = newValue }
     }
 
     /// How the replication stands.
@@ -165,6 +173,7 @@ final class PeerLink {
         self.onEnd = nil
         onChange = nil
         onRefusals = nil
+        onArrivals = nil
         onEnd?(error)
     }
 
@@ -211,6 +220,8 @@ final class PeerLink {
         // First, so that it is queued for the disk before the checkpoint that passes the document over.
         let (refusals, taken) = (session.takeRefusals(), session.takeAcceptances())
         if !refusals.isEmpty || !taken.isEmpty { onRefusals?(refusals, taken) }
+        let arrivals = session.takeArrivals()
+        if !arrivals.isEmpty { onArrivals?(arrivals) }
         while connection.bufferedByteCount < NodeLimits.linkBufferBytesMax {
             output.removeAll(keepingCapacity: true)
             // Many small frames go to the socket together.

@@ -278,6 +278,7 @@ final class Puller {
         case .success(let insertion):
             if case .inserted(let sequence) = insertion.outcome {
                 session.standing.revisionsReceived += 1
+                session.noteArrival(item.name, in: replicator.collection, isOutgoing: false)
                 replicator.pusher?.noteEcho(
                     item.revision.revision, sequence, after: insertion.previousSequence)
             }

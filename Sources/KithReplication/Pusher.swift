@@ -434,6 +434,9 @@ final class Pusher {
                 }
             } else {
                 session.standing.revisionsSent += 1
+                session.noteArrival(
+                    RevisionName(id: revision.id, revision: revision.revision), in: replicator.collection,
+                    isOutgoing: true)
                 replicator.taken(RevisionName(id: revision.id, revision: revision.revision), isOutgoing: true)
             }
             tracker.close(outgoing.ticket)

@@ -52,6 +52,11 @@ public final class ReplicationSession {
     var standing = ReplicationStatus()
     /// Why the link must be closed, once it must. Nothing is done after it.
     public private(set) var ended: ReplicationEnd?
+    /// Whether somebody wants to hear of each revision that gets to its receiver (`takeArrivals`).
+    public var tellsArrivals = false {
+        didSet { if !tellsArrivals { arrivals = [] } }
+    }
+    private var arrivals: [ReplicationArrival] = []
     /// The time of the input being handled.
     private(set) var now = ReplicationInstant(monotonicSeconds: 0, wallSeconds: 0)
 
@@ -294,7 +299,22 @@ public final class ReplicationSession {
     /// `noteRefused` says.
     public func takeAcceptances() -> [ReplicationAcceptance] { refusedDocuments.takeTaken() }
 
+    /// Revisions that got to their receiver since the last call, when `tellsArrivals`. The windows bound them, if the shell takes them
+    /// after each input.
+    public func takeArrivals() -> [ReplicationArrival] {
+        guard !arrivals.isEmpty else { return [] }
+        defer { arrivals.removeAll(keepingCapacity: true) }
+        return arrivals
+    }
+
     // MARK: For the parts
+
+    /// A revision got to its receiver.
+    func noteArrival(_ name: RevisionName, in collection: CollectionName, isOutgoing: Bool) {
+        if tellsArrivals {
+            arrivals.append(ReplicationArrival(collection: collection, name: name, isOutgoing: isOutgoing))
+        }
+    }
 
     func perform(
         _ request: StoreRequest, for replicator: CollectionReplicator? = nil,

@@ -6,6 +6,7 @@ import KithStore
 import Testing
 
 @testable import KithNode
+@testable import KithReplication
 
 @Suite("Nodes in one process, over loopback TLS")
 @LoopActor
@@ -117,6 +118,62 @@ struct NodeTests {
         #expect(throws: KithError.self) { try a.node.setPushFilter(of: none, nil) }
         await b.node.stop()
         await a.node.stop()
+    }
+
+    @Test("tell of each document that travels or is refused, and how they stand", .timeLimit(.minutes(60)))
+    func events() async throws {
+        let name = try DatabaseName("clinic")
+        let a = try await Running("a")
+        let b = try await Running("b", peers: ["127.0.0.1:\(a.node.port)"], trusting: [a.id])
+        try await a.node.createDatabase(name)
+        try await b.node.createDatabase(name)
+        let heard = [a.node.documentEvents(), b.node.documentEvents()].map { $0.makeAsyncIterator() }
+        try a.node.trust(b.id, name: "b")
+        try await put(a, "from-a", "{\"n\":1}")
+        try await put(b, "from-b", "{\"n\":2}")
+        for (index, peer) in [b.id, a.id].enumerated() {
+            var iterator = heard[index]
+            var seen: Set<String> = []
+            for _ in 0..<2 {
+                guard case .event(let event)? = await iterator.next() else {
+                    Issue.record("no event")
+                    break
+                }
+                #expect(event.database == name && event.peer == peer && event.outcome == .travelled)
+                #expect(event.error == nil && event.revision.hasPrefix("1-"))
+                seen.insert("\(event.id) \(event.isOutgoing)")
+            }
+            #expect(seen == ["from-a \(index == 0)", "from-b \(index == 1)"])
+        }
+        // A link that lives tells its refusals in the same way.
+        var iterator = heard[0]
+        a.node.links.tellRefusals(
+            [
+                ReplicationRefusal(
+                    collection: .default, id: "bad", revision: "1-aa", side: .peer, isOutgoing: true, code: 413,
+                    reason: "too large", wallSeconds: 0)
+            ], LinkKey(peer: b.id, database: name))
+        guard case .event(let refused)? = await iterator.next() else {
+            Issue.record("no event")
+            return
+        }
+        #expect(refused.id == "bad" && refused.outcome == .refused && refused.error?.code == .tooLarge)
+        for await status in a.node.statusReports {
+            guard let database = status.peers.first?.databases.first, database.state == .inSync else { continue }
+            #expect(database.toSend == 0 && database.toReceive == 0 && database.lastInSyncAt != nil)
+            break
+        }
+        let node = a.node
+        let reports = Task {
+            for await _ in node.statusReports {}
+            return true
+        }
+        reports.cancel()
+        #expect(await reports.value)
+        await b.node.stop()
+        await a.node.stop()
+        var ended = heard[1]
+        while await ended.next() != nil {}
     }
 
     @Test("replicate once and give it up when the task is cancelled", .timeLimit(.minutes(60)))
