@@ -45,8 +45,9 @@ extension ReplicationSession {
         guard case .failed(let error) = result else {
             return end(closeCode: 1011, "the store answered something else than was asked")
         }
-        end(
-            closeCode: error.code.isRetryable ? 4001 : 1011, "the store failed: \(error.message)", code: error.code)
+        // What is not found is a collection that was dropped while linked: the next link opens it anew.
+        let comesAgain = error.code.isRetryable || error.code == .notFound
+        end(closeCode: comesAgain ? 4001 : 1011, "the store failed: \(error.message)", code: error.code)
     }
 
     /// A whole collection is not replicated.

@@ -289,6 +289,9 @@ public final class ReplicationSession {
         blip.queuedBytes + blip.openBytes + windows.listBytes + windows.receivedBytes + windows.heldBytes
     }
 
+    /// Bytes of messages that wait to be sent, without those of blobs; bounded by the windows of an honest peer.
+    package var messageBytesQueued: Int { blip.queuedBytes - blip.queuedPullBytes }
+
     /// Documents refused since the last call, by either side.
     public func takeRefusals() -> [ReplicationRefusal] {
         settle()

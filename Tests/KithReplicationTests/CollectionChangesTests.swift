@@ -235,4 +235,22 @@ struct CollectionChangesTests {
         #expect(digests.map(\.documents) == [21, 21])
         #expect(digests[0] == digests[1])
     }
+
+    @Test("a collection that is dropped while linked ends the link for now, and the next one brings it back")
+    func droppedHere() throws {
+        for index in 0..<2 {
+            let pair = try SessionPair()
+            for number in 0..<20 { try pair.put(0, "d-\(number)", "{}", in: visits) }
+            try pair.run()
+            try pair.databases[index].writeBlocking { [visits] in try $0.dropCollection(visits) }
+            try pair.put(1 - index, "last", "{}", in: visits)
+            try pair.run()
+            #expect(pair.sessions[index].ended?.closeCode == 4001)
+            try pair.connect()
+            try pair.run()
+            let digests = try pair.databases.map { try $0.read { try $0.collection(visits).digest() } }
+            #expect(digests.map(\.documents) == [21, 21])
+            #expect(digests[0] == digests[1])
+        }
+    }
 }

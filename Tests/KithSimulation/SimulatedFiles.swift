@@ -43,11 +43,13 @@ struct SimulatedFiles: Sendable {
 
     /// What is wrong with the attachments of these documents on a node: every leaf must have all bytes of each, and nothing
     /// else may be kept once leases have ended, unless old bodies are, which use some as well.
-    func faults(of ids: [DocumentID], on database: Database, keepsOldBodies: Bool) throws -> [String] {
+    func faults(of ids: [(CollectionName, DocumentID)], on database: Database, keepsOldBodies: Bool) throws -> [String]
+    {
         var faults: [String] = []
         var used: Set<AttachmentDigest> = []
-        try database.read { snapshot in
-            for id in ids {
+        try database.read { whole in
+            for (collection, id) in ids where try whole.hasCollection(collection) {
+                let snapshot = try whole.collection(collection)
                 for leaf in try snapshot.document(id)?.leaves ?? [] {
                     for attachment in try snapshot.document(id, revision: leaf.revision)?.attachments
                         ?? AttachmentList()

@@ -1,3 +1,4 @@
+import KithDocuments
 import KithReplication
 import KithWire
 
@@ -19,15 +20,18 @@ final class SimulatedLink {
         var inFlight = 0
         /// When the last piece on its way to this end arrives.
         var lastArrivalSeconds = 0.0
+        /// How long this end takes after each piece before it reads the next one.
+        var readPauseSeconds = 0.0
+        var readsAgainAtSeconds = 0.0
         /// Nothing arrives here before.
         var stalledUntilSeconds = 0.0
         /// Nothing arrives here any more after that.
         var deafAfterSeconds = Double.infinity
         var scheduledTickSeconds: Double?
-        /// The database's last sequence, as the session was told.
-        var toldThrough: UInt64 = 0
-        /// What the other end has was compared with the truth up to this sequence of this end; `nil`: nothing yet.
-        var provenThrough: UInt64?
+        /// The last sequence of each collection, as the session was told.
+        var toldThrough: [CollectionName: UInt64] = [:]
+        /// What the other end has was compared with the truth up to these sequences of this end; nothing yet where there is none.
+        var provenThrough: [CollectionName: UInt64] = [:]
     }
 
     let id: Int

@@ -13,6 +13,7 @@ final class SimulatedNode {
     var isUp = true
     /// Counts restarts: what was asked of the store before a crash is not answered after it.
     private(set) var incarnation = 0
+    /// Whether every write fails.
     var isDiskFull = false
     /// The files of backups, the last one last.
     var backups: [String] = []
@@ -45,7 +46,12 @@ final class SimulatedNode {
     /// The right time, from which this node's clock may differ.
     func setTime(milliseconds: Int64) { clock.milliseconds = milliseconds + clockErrorMilliseconds }
 
-    func lastSequence() throws -> UInt64 { try database.read { try $0.lastSequence } }
+    func lastSequences() throws -> [CollectionName: UInt64] {
+        try database.read { snapshot in
+            let names = try snapshot.collections()
+            return Dictionary(uniqueKeysWithValues: try names.map { ($0, try snapshot.collection($0).lastSequence) })
+        }
+    }
 
     /// Forgets what is in memory.
     func forgetMemory() {
@@ -60,6 +66,12 @@ final class SimulatedNode {
         database = new
         databaseNumber += 1
         forgetMemory()
+    }
+
+    /// Lets the database grow by so many pages and no further; `nil` for as far as it wants.
+    func limitDisk(pagesLeft: Int?) throws {
+        let pages = try database.limitPages(0)
+        if let pagesLeft { try database.limitPages(pages + pagesLeft) }
     }
 
     private static func open(_ path: String, _ clock: SimulatedClock, _ settings: DatabaseSettings) throws -> Database {

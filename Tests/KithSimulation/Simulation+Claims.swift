@@ -18,10 +18,15 @@ extension Simulation {
         if held > session.configuration.limits.blobBytesHeldMax {
             fail("node \(link.ends[end].node) holds \(held) bytes of blobs on link \(link.id)")
         }
+        report.messageBytesQueuedMax = max(report.messageBytesQueuedMax, session.messageBytesQueued)
         let isDone = status.directions.contains(.send) && (status.state == .idle || status.toSend == 0)
-        var through = status.sentThrough[.default] ?? 0
-        if isDone { through = max(through, link.ends[end].toldThrough) }
-        try checkThat(link, 1 - end, has: through, saidBy: isDone ? "status \(status.state), to send 0" : "sentThrough")
+        for collection in collections {
+            var through = status.sentThrough[collection] ?? 0
+            if isDone { through = max(through, link.ends[end].toldThrough[collection] ?? 0) }
+            try checkThat(
+                link, 1 - end, has: through, in: collection,
+                saidBy: isDone ? "status \(status.state), to send 0" : "sentThrough")
+        }
         if status.state == .idle, status.toSend != 0 || status.toReceive != 0 {
             fail("node \(link.ends[end].node) is idle on link \(link.id) with \(status)")
         }
@@ -43,26 +48,31 @@ extension Simulation {
     }
 
     /// Compares a checkpoint with the truth before the peer keeps it.
-    func checkCheckpoint(_ link: SimulatedLink, _ body: [UInt8]) throws {
+    func checkCheckpoint(_ link: SimulatedLink, _ collection: CollectionName, _ body: [UInt8]) throws {
         let value = try JSONValue(parsing: body)
         let positions = [value["local"], value["remote"]].map { UInt64(clamping: $0?.int64Value ?? 0) }
         guard nodes[link.ends[0].node].databaseNumber == link.ends[0].databaseNumber else { return }
-        try checkThat(link, 1, has: positions[0], saidBy: "a checkpoint")
-        try checkThat(link, 0, has: positions[1], saidBy: "a checkpoint")
+        try checkThat(link, 1, has: positions[0], in: collection, saidBy: "a checkpoint")
+        try checkThat(link, 0, has: positions[1], in: collection, saidBy: "a checkpoint")
     }
 
     /// Whether the node at one end has all that changed up to a sequence at the other end.
-    private func checkThat(_ link: SimulatedLink, _ end: Int, has through: UInt64, saidBy claimant: String) throws {
+    private func checkThat(
+        _ link: SimulatedLink, _ end: Int, has through: UInt64, in collection: CollectionName, saidBy claimant: String
+    ) throws {
         let other = 1 - end
-        let from = link.ends[other].provenThrough ?? 0
-        guard through > from || link.ends[other].provenThrough == nil else { return }
-        link.ends[other].provenThrough = through
-        guard through > 0 else { return }
-        let changes = try nodes[link.ends[other].node].database.read { try $0.changes(since: from, limit: 10_000) }
+        let from = link.ends[other].provenThrough[collection] ?? 0
+        guard through > from else { return }
+        link.ends[other].provenThrough[collection] = through
+        let changes = try nodes[link.ends[other].node].database.read { snapshot in
+            // It may have been dropped since.
+            guard try snapshot.hasCollection(collection) else { return [Change]() }
+            return try snapshot.collection(collection).changes(since: from, limit: 10_000)
+        }
         let names = changes.lazy.filter { $0.sequence <= through }.flatMap { change in
             change.leaves.map { (change.id, $0.revision) }
         }
-        let lookups = try nodes[link.ends[end].node].database.read { try $0.lookup(Array(names)) }
+        let lookups = try lookup(Array(names), on: nodes[link.ends[end].node])
         for (name, lookup) in zip(names, lookups) where !purged.contains(name.0) {
             if case .missing = lookup {
                 fail(

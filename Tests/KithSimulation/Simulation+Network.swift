@@ -6,11 +6,13 @@ import KithReplication
 extension Simulation {
     func noticeChanges(_ node: SimulatedNode) throws {
         guard node.isUp else { return }
-        let last = try node.lastSequence()
+        let last = try node.lastSequences()
         for (link, end) in linkEnds(of: node) {
             guard let session = link.ends[end].session else { continue }
-            link.ends[end].toldThrough = last
-            session.databaseChanged(lastSequence: last, now: now(node.index))
+            // As a database tells it: only what has changed, so a collection that is new and empty is not told of.
+            let changed = last.filter { $0.value > link.ends[end].toldThrough[$0.key] ?? 0 }
+            link.ends[end].toldThrough.merge(changed) { $1 }
+            session.databaseChanged(changed, now: now(node.index))
             try pump(link, end)
         }
     }
@@ -34,7 +36,7 @@ extension Simulation {
     func pump(_ link: SimulatedLink, _ end: Int) throws {
         guard let session = link.ends[end].session else { return }
         let now = now(link.ends[end].node)
-        while !session.isCongested, session.ended == nil, !link.ends[end].arrived.isEmpty {
+        while !session.isCongested, session.ended == nil, !link.ends[end].arrived.isEmpty, mayRead(link, end) {
             let bytes = link.ends[end].arrived.removeFirst()
             link.ends[end].inFlight -= 1
             guard let webSocket = link.ends[end].webSocket else {
@@ -74,6 +76,25 @@ extension Simulation {
         try checkClaims(link, end)
         // The window to this end has room again.
         if let sender = link.ends[other].session { send(link, from: other, sender) }
+    }
+
+    /// Whether an end reads now; one that reads at a trickle does so once in a while.
+    private func mayRead(_ link: SimulatedLink, _ end: Int) -> Bool {
+        let pause = link.ends[end].readPauseSeconds
+        guard pause > 0 else { return true }
+        guard seconds >= link.ends[end].readsAgainAtSeconds else { return false }
+        link.ends[end].readsAgainAtSeconds = seconds + pause
+        queue.add(.read(link: link.id, end: end), at: seconds + pause)
+        return true
+    }
+
+    /// Has an end of a pair's links take so long for each piece that it reads.
+    func slowDown(_ pair: Int, _ end: Int, _ pauseSeconds: Double) throws {
+        note("pair \(pair): end \(end) reads a piece every \(pauseSeconds) s")
+        pairs[pair].readPauseSeconds[end] = pauseSeconds
+        guard let id = pairs[pair].link else { return }
+        links[id].ends[end].readPauseSeconds = pauseSeconds
+        try pump(links[id], end)
     }
 
     private func send(_ link: SimulatedLink, from end: Int, _ session: ReplicationSession) {
@@ -153,8 +174,9 @@ extension Simulation {
                     limits: limits[node.index % limits.count]))
             link.ends[end].session = session
             link.ends[end].directions = pair.directions[end]
-            link.ends[end].toldThrough = try node.lastSequence()
-            session.start(lastSequence: link.ends[end].toldThrough, now: now(node.index))
+            link.ends[end].readPauseSeconds = pair.readPauseSeconds[end]
+            link.ends[end].toldThrough = try node.lastSequences()
+            session.start(lastSequence: link.ends[end].toldThrough[.default] ?? 0, now: now(node.index))
             try pump(link, end)
         }
     }

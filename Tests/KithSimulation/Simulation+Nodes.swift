@@ -62,9 +62,7 @@ extension Simulation {
     /// What no database has any more was lost with the one that is gone.
     private func excuseWhatIsLost() throws {
         let names = Array(Set(acknowledged).subtracting(excused)).sorted { ($0.id, $0.revision) < ($1.id, $1.revision) }
-        let lookups = try nodes.map { node in
-            try node.database.read { try $0.lookup(names.map { ($0.id, $0.revision) }) }
-        }
+        let lookups = try nodes.map { node in try lookup(names.map { ($0.id, $0.revision) }, on: node) }
         for (index, name) in names.enumerated() {
             let isLost = lookups.allSatisfy { if case .missing = $0[index] { true } else { false } }
             if isLost { excused.insert(name) }
@@ -88,8 +86,11 @@ extension Simulation {
             result = .inserted(
                 revisions.map { _ in .success(Insertion(outcome: .inserted(sequence: 1), previousSequence: 0)) })
         } else {
-            if case .writeCheckpoint(_, _, let body, _, _) = pending.request { try checkCheckpoint(link, body) }
+            if case .writeCheckpoint(_, _, let body, _, _) = pending.request {
+                try checkCheckpoint(link, pending.collection, body)
+            }
             var answer = node.executor.performNow(pending.request, in: pending.collection)
+            if case .failed(let error) = answer, error.code == .diskFull { report.fullDisks += 1 }
             if case .blobPiece(var bytes, let length) = answer, configuration.sabotage == .changesByteOfBlob,
                 sabotageLeft > 0, !bytes.isEmpty
             {

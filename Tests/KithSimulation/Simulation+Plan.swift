@@ -27,8 +27,14 @@ extension Simulation {
             queue.add(event, at: random.seconds(0...busy))
         }
         for _ in 0..<configuration.diskFullCount {
-            let event = Event.fillDisk(node: anyNode(), seconds: random.seconds(0.1...10))
+            let pagesLeft = random.chance(0.3) ? nil : random.int(0..<30)
+            let event = Event.fillDisk(node: anyNode(), pagesLeft: pagesLeft, seconds: random.seconds(0.1...10))
             queue.add(event, at: random.seconds(0...busy))
+        }
+        for _ in 0..<configuration.slowReaderCount {
+            let (pair, end, start) = (anyPair(), random.int(0..<2), random.seconds(0...busy))
+            queue.add(.slowDown(pair: pair, end: end, pauseSeconds: random.seconds(0.01...0.5)), at: start)
+            queue.add(.slowDown(pair: pair, end: end, pauseSeconds: 0), at: min(busy, start + random.seconds(0.5...30)))
         }
         for _ in 0..<configuration.clockJumpCount {
             // Up to eleven days; mostly enough for every lease to end, or to last.

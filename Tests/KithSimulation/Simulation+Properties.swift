@@ -7,7 +7,7 @@ import KithStore
 extension Simulation {
     func check() throws {
         report.seconds = seconds
-        let digests = try nodes.map { node in try node.database.read { try $0.digest() } }
+        let digests = try nodes.map(digests)
         let meshes = twoWayMeshes()
         for (node, digest) in zip(nodes, digests) where digest != digests[meshes[node.index]] {
             fail(
@@ -16,7 +16,7 @@ extension Simulation {
         }
         try checkWhatMayTravel()
         let isOneMesh = Set(meshes).count == 1
-        report.conflicts = digests[0].conflicts
+        report.conflicts = digests[0].values.reduce(0) { $0 + $1.conflicts }
         // Behind every lease, also of one that a wrong clock has given.
         for node in nodes { node.clockErrorMilliseconds += 2_000_000_000 }
         let ids = Set(acknowledged.map(\.id)).sorted()
@@ -24,15 +24,15 @@ extension Simulation {
         let keepsOldBodies = nodes.contains { $0.merges }
         let acknowledged = acknowledged.filter { !purged.contains($0.id) && !excused.contains($0) }
         for node in nodes {
-            for fault in try files.faults(of: ids, on: node.database, keepsOldBodies: keepsOldBodies) {
+            for fault in try files.faults(
+                of: ids.map { (collection(of: $0), $0) }, on: node.database, keepsOldBodies: keepsOldBodies)
+            {
                 fail("node \(node.index): \(fault)")
             }
         }
-        report.attachments = try nodes[0].database.read { snapshot in
-            try ids.reduce(0) { $0 + (try snapshot.document($1)?.attachments.count ?? 0) }
-        }
+        report.attachments = try ids.reduce(0) { $0 + (try document($1, on: nodes[0])?.attachments.count ?? 0) }
         let lookupsOfNodes = try nodes.map { node in
-            try node.database.read { snapshot in try snapshot.lookup(acknowledged.map { ($0.id, $0.revision) }) }
+            try lookup(acknowledged.map { ($0.id, $0.revision) }, on: node)
         }
         for (node, lookups) in zip(nodes, lookupsOfNodes) where configuration.revisionsLimits.isEmpty && isOneMesh {
             for (name, lookup) in zip(acknowledged, lookups) {
@@ -99,11 +99,13 @@ extension Simulation {
                 (pair.passive, pair.active, flows.contains(.receive)),
             ] where isOn {
                 let names = try nodes[from].database.read { snapshot in
-                    try snapshot.changes(since: 0, limit: 100_000).flatMap { change in
-                        change.leaves.map { (change.id, $0.revision) }
+                    try snapshot.collections().flatMap { collection in
+                        try snapshot.collection(collection).changes(since: 0, limit: 100_000).flatMap { change in
+                            change.leaves.map { (change.id, $0.revision) }
+                        }
                     }
                 }
-                let lookups = try nodes[to].database.read { try $0.lookup(names) }
+                let lookups = try lookup(names, on: nodes[to])
                 for (name, lookup) in zip(names, lookups) where !purged.contains(name.0) {
                     if case .missing = lookup { fail("node \(to) lacks \(name.0) \(name.1) of node \(from)") }
                 }
@@ -111,11 +113,23 @@ extension Simulation {
         }
     }
 
+    /// What each collection holds that has something in it.
+    private func digests(_ node: SimulatedNode) throws -> [CollectionName: DatabaseDigest] {
+        try node.database.read { snapshot in
+            var result: [CollectionName: DatabaseDigest] = [:]
+            for name in try snapshot.collections() {
+                let digest = try snapshot.collection(name).digest()
+                if digest.leafRevisions > 0 { result[name] = digest }
+            }
+            return result
+        }
+    }
+
     /// The first document that is not on a node as it is on another.
     private func difference(_ node: SimulatedNode, _ first: SimulatedNode) throws -> String {
         for id in Set(acknowledged.map(\.id)).sorted() {
             let leaves = try [first, node].map { node in
-                try node.database.read { try $0.document(id)?.leaves.map { "\($0.revision)" } }
+                try document(id, on: node)?.leaves.map { "\($0.revision)" }
             }
             if leaves[0] != leaves[1] {
                 return

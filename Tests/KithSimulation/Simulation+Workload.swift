@@ -26,6 +26,7 @@ extension Simulation {
         if random.chance(0.3) { try node.database.doHousekeeping() }
         if random.chance(configuration.resolveChance) { return try resolve(on: node) }
         if random.chance(configuration.purgeChance) { return try purge(on: node) }
+        if random.chance(configuration.dropChance) { return try dropCollection(on: node) }
         if random.chance(configuration.expiryChance) { try setExpiry(on: node) }
         var edit = try drawEdit()
         try apply(edit, on: node)
@@ -62,7 +63,10 @@ extension Simulation {
 
     private func apply(_ edit: Edit, on node: SimulatedNode) throws {
         let files = self.files
-        let written = try node.database.writeBlocking { transaction -> RevisionID? in
+        let collection = collection(of: edit.id)
+        let written = try node.database.writeBlocking { whole -> RevisionID? in
+            try whole.createCollection(collection)
+            let transaction = try whole.collection(collection)
             let live = try transaction.document(edit.id)?.leaves.filter { !$0.isDeleted } ?? []
             let parent = live.isEmpty ? nil : live[(edit.leaf ?? 0) % live.count]
             if parent == nil, edit.deletes { return nil }
@@ -122,10 +126,11 @@ extension Simulation {
 
     /// Ends a conflict: one leaf stays, or all are merged in the way that everybody would.
     private func resolve(on node: SimulatedNode) throws {
-        guard let conflict = try node.database.read({ try $0.conflicts(limit: 20) }).randomElement(using: &random)
-        else {
-            return
+        let name = collections[collections.count > 1 ? random.int(0..<collections.count) : 0]
+        let conflicts = try node.database.read { snapshot in
+            try snapshot.hasCollection(name) ? snapshot.collection(name).conflicts(limit: 20) : []
         }
+        guard let conflict = conflicts.randomElement(using: &random) else { return }
         let live = conflict.leaves.filter { !$0.isDeleted }.map(\.revision)
         let merges = random.chance(0.5)
         let winner = merges ? 0 : random.int(0..<live.count)
@@ -135,7 +140,8 @@ extension Simulation {
         let body = Array("{\"merged\":[\(live.map { "\"\($0)\"" }.joined(separator: ","))]}".utf8)
         let ended = losers
         let (revision, _) = try node.database.writeBlocking { transaction in
-            try transaction.resolve(conflict.id, winner: live[winner], losers: ended, body: merges ? body : nil)
+            try transaction.collection(name).resolve(
+                conflict.id, winner: live[winner], losers: ended, body: merges ? body : nil)
         }
         acknowledge(RevisionName(id: conflict.id, revision: revision), on: node)
     }
@@ -144,7 +150,10 @@ extension Simulation {
     private func purge(on node: SimulatedNode) throws {
         let id = try drawID()
         let leaf = random.chance(0.3) ? random.int(0..<1_000) : nil
-        let isGone = try node.database.writeBlocking { transaction -> Bool in
+        let name = collection(of: id)
+        let isGone = try node.database.writeBlocking { whole -> Bool in
+            guard try whole.hasCollection(name) else { return false }
+            let transaction = try whole.collection(name)
             guard let leaf, let leaves = try transaction.document(id)?.leaves else { return try transaction.purge(id) }
             return try !transaction.purge(id, revisions: [leaves[leaf % leaves.count].revision]).isEmpty
         }
@@ -158,7 +167,10 @@ extension Simulation {
     private func setExpiry(on node: SimulatedNode) throws {
         let id = try drawID()
         let time = node.timeMilliseconds + Int64(random.seconds(0...20_000))
-        let isThere = try node.database.writeBlocking { transaction -> Bool in
+        let name = collection(of: id)
+        let isThere = try node.database.writeBlocking { whole -> Bool in
+            guard try whole.hasCollection(name) else { return false }
+            let transaction = try whole.collection(name)
             guard try transaction.document(id) != nil else { return false }
             try transaction.setExpiry(id, at: time)
             return true
@@ -180,7 +192,7 @@ extension Simulation {
     /// it back to everybody.
     func editPurged() throws {
         for id in purged.sorted() {
-            guard let node = try nodes.first(where: { try $0.database.read { try $0.document(id) } != nil }) else {
+            guard let node = try nodes.first(where: { try document(id, on: $0) != nil }) else {
                 continue
             }
             var edit = try drawEdit()

@@ -16,11 +16,15 @@ public final class Simulation {
         case heal(pair: Int)
         case setDirections(pair: Int)
         case stall(pair: Int, ends: [Int], seconds: Double)
+        /// A node reads what comes over a link at a trickle, from now on or, with no pause, as fast as it comes.
+        case slowDown(pair: Int, end: Int, pauseSeconds: Double)
+        case read(link: Int, end: Int)
         case loseLink(link: Int, end: Int)
         case dial(pair: Int)
         case crash(node: Int, downSeconds: Double)
         case restart(node: Int)
-        case fillDisk(node: Int, seconds: Double)
+        /// Without a number of pages that are left, every write fails.
+        case fillDisk(node: Int, pagesLeft: Int?, seconds: Double)
         case freeDisk(node: Int)
         case merge(node: Int)
         case setClock(node: Int, errorMilliseconds: Int64)
@@ -50,6 +54,8 @@ public final class Simulation {
         var directions = [ReplicationDirections.both, .both]
         /// Until then nothing comes through in one direction at least, so that no link can be opened.
         var stalledUntilSeconds = 0.0
+        /// How long each end takes to read a piece.
+        var readPauseSeconds = [0.0, 0.0]
         var link: Int?
         var isDialling = false
     }
@@ -70,6 +76,8 @@ public final class Simulation {
     var purged: Set<DocumentID> = []
     var report: SimulationReport
     var sabotageLeft = 1
+    /// The collections of the database, `_default` first; each node makes one when something is written to it there.
+    let collections: [CollectionName]
     let files: SimulatedFiles
     let folder = SimulatedFolder()
     /// Sessions of nodes that crashed: were they let go of, they would clean up in the store, which a crash does not.
@@ -87,6 +95,9 @@ public final class Simulation {
         self.random = SeededGenerator(seed: configuration.seed)
         self.report = SimulationReport(seed: configuration.seed)
         self.files = SimulatedFiles(seed: configuration.seed, large: configuration.hasLargeAttachment)
+        self.collections = try (0..<configuration.collectionCount).map { number in
+            number == 0 ? .default : try CollectionName("clinic.part-\(number)")
+        }
         for index in 0..<configuration.topology.nodeCount {
             let limits = configuration.revisionsLimits
             let node = try SimulatedNode(
@@ -142,9 +153,19 @@ public final class Simulation {
         if !text.isEmpty { report.log.append("\(seconds): \(text)") }
     }
 
+    /// What fails for want of room was not done, and nobody was told that it was.
+    private func unlessDiskIsFull(_ node: SimulatedNode, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as KithError where error.code == .diskFull {
+            note("node \(node.index) has no room: \(error.message)")
+            report.fullDisks += 1
+        }
+    }
+
     private func handle(_ event: Event) throws {
         switch event {
-        case .act(let node): try act(on: nodes[node])
+        case .act(let node): try unlessDiskIsFull(nodes[node]) { try act(on: nodes[node]) }
         case .deliver(let link, let end, let bytes): try deliver(links[link], end, bytes)
         case .performStore(let link, let end, let incarnation, let request):
             try performStore(links[link], end, incarnation, request)
@@ -166,6 +187,8 @@ public final class Simulation {
             redial(pair)
         case .setDirections(let pair): setDirections(pair)
         case .stall(let pair, let ends, let duration): stall(pair, ends, duration)
+        case .slowDown(let pair, let end, let pauseSeconds): try slowDown(pair, end, pauseSeconds)
+        case .read(let link, let end): try pump(links[link], end)
         case .loseLink(let link, let end): loseLink(links[link], end)
         case .dial(let pair): try dial(pair)
         case .crash(let node, let downSeconds): crash(nodes[node], downSeconds)
@@ -174,14 +197,16 @@ public final class Simulation {
             nodes[node].isUp = true
             mergeSoon(nodes[node])
             for pair in pairs.indices where pairs[pair].active == node || pairs[pair].passive == node { redial(pair) }
-        case .fillDisk(let node, let duration):
-            note("the disk of node \(node) is full")
-            nodes[node].isDiskFull = true
+        case .fillDisk(let node, let pagesLeft, let duration):
+            note("the disk of node \(node) has room for \(pagesLeft ?? 0) pages")
+            if let pagesLeft { try nodes[node].limitDisk(pagesLeft: pagesLeft) } else { nodes[node].isDiskFull = true }
             queue.add(.freeDisk(node: node), at: min(seconds + duration, configuration.busySeconds))
         case .freeDisk(let node):
+            note("the disk of node \(node) has room again")
             nodes[node].isDiskFull = false
+            try nodes[node].limitDisk(pagesLeft: nil)
             mergeSoon(nodes[node])
-        case .merge(let node): try merge(on: nodes[node])
+        case .merge(let node): try unlessDiskIsFull(nodes[node]) { try merge(on: nodes[node]) }
         case .setClock(let node, let error):
             note("the clock of node \(node) is wrong by \(error) ms")
             nodes[node].clockErrorMilliseconds = error

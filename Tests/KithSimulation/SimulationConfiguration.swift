@@ -20,6 +20,10 @@ public struct SimulationConfiguration: Sendable {
     public var topology = Topology.named("triangle")
     /// Documents that are written and edited; few of them make many conflicts.
     public var documentCount = 10
+    /// Collections over which the documents are spread.
+    public var collectionCount = 1
+    /// How often somebody drops a collection on one node instead of editing.
+    public var dropChance = 0.0
     /// Edits in all, spread over `busySeconds`.
     public var writeCount = 60
     /// How long writes and faults go on, in simulated seconds.
@@ -30,8 +34,10 @@ public struct SimulationConfiguration: Sendable {
     public var stallCount = 0
     /// How often a node crashes.
     public var crashCount = 1
-    /// How often a disk is full for a while.
+    /// How often a disk is full for a while: at once, or when it has taken a few pages more, in the middle of a transaction.
     public var diskFullCount = 0
+    /// How often a node reads what comes over a link at a trickle for a while.
+    public var slowReaderCount = 0
     /// How often a node's clock is set wrong.
     public var clockJumpCount = 0
     /// How often another database takes the place of a node's: a new one, a backup, or a copy of another node's.
@@ -94,12 +100,17 @@ public struct SimulationConfiguration: Sendable {
         configuration.crashCount = random.int(0..<4)
         configuration.clockJumpCount = random.chance(0.3) ? random.int(1..<5) : 0
         configuration.replacementCount = random.chance(0.3) ? random.int(1..<4) : 0
+        configuration.slowReaderCount = random.chance(0.2) ? random.int(1..<4) : 0
         configuration.resolveChance = random.chance(0.5) ? random.seconds(0...0.4) : 0
         configuration.mergingShare = random.chance(0.3) ? [0.3, 0.6, 1][random.int(0..<3)] : 0
         configuration.purgeChance = random.chance(0.25) ? random.seconds(0...0.2) : 0
         configuration.expiryChance = random.chance(0.15) ? random.seconds(0...0.2) : 0
+        if random.chance(0.3) {
+            configuration.collectionCount = random.int(2..<5)
+            configuration.dropChance = random.chance(0.3) ? random.seconds(0...0.1) : 0
+        }
         configuration.tieChance = random.chance(0.5) ? random.seconds(0...0.4) : 0
-        configuration.diskFullCount = random.chance(0.2) ? 1 : 0
+        configuration.diskFullCount = random.chance(0.3) ? random.int(1..<4) : 0
         configuration.delaySecondsMax =
             random.chance(0.2) ? 0.0005 : random.chance(0.1) ? random.seconds(0.3...4) : random.seconds(0.001...0.3)
         configuration.bytesPerSecond = random.chance(0.15) ? random.seconds(10_000...500_000) : nil
@@ -120,7 +131,7 @@ public struct SimulationConfiguration: Sendable {
         if random.chance(0.25) {
             configuration.oneWayShare = random.seconds(0.2...0.9)
             // Who has forgotten a document gets it back only where it may still travel to.
-            (configuration.purgeChance, configuration.expiryChance) = (0, 0)
+            (configuration.purgeChance, configuration.expiryChance, configuration.dropChance) = (0, 0, 0)
         }
         return configuration
     }

@@ -14,10 +14,14 @@ public struct SimulationReport: Sendable {
     public var bodiesReceived = 0
     /// Those of them that the node did not have.
     public var bodiesNew = 0
+    /// The most bytes of messages that waited to be sent on a link.
+    public var messageBytesQueuedMax = 0
     /// Conflicts that nodes merged by themselves.
     public var merged = 0
     /// Writes acknowledged to their writer.
     public var acknowledged = 0
+    /// Writes that failed because the disk was full, in the middle of them or at once.
+    public var fullDisks = 0
     /// Conflicts at the end, on each node.
     public var conflicts = 0
     /// Attachments of winners at the end, on each node.

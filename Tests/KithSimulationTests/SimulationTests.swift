@@ -46,6 +46,8 @@ struct SimulationTests {
         configuration.diskFullCount = 1
         configuration.clockJumpCount = 2
         configuration.replacementCount = 2
+        configuration.slowReaderCount = 1
+        configuration.collectionCount = 3
         configuration.purgeChance = 0.05
         configuration.expiryChance = 0.05
         configuration.carriesBytes = true
@@ -85,6 +87,53 @@ struct SimulationTests {
         let report = try await Simulation(configuration).run()
         #expect(report.failures.isEmpty, "\(report.summary)")
         #expect(report.attachments > 0)
+    }
+
+    @Test("collections are made where they are missing, and one that a node dropped comes back with all that is in it")
+    func collections() async throws {
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var configuration = SimulationConfiguration(seed: seed)
+            configuration.topology = .named("square with diagonals")
+            configuration.collectionCount = 4
+            configuration.dropChance = 0.1
+            let report = try await Simulation(configuration).run()
+            #expect(report.failures.isEmpty, "\(report.summary)")
+        }
+    }
+
+    @Test("disks fill in the middle of transactions, and nothing that was acknowledged is lost by it")
+    func disksFill() async throws {
+        var full = 0
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var configuration = SimulationConfiguration(seed: seed)
+            configuration.diskFullCount = 12
+            configuration.largeDocumentChance = 0.3
+            let report = try await Simulation(configuration).run()
+            #expect(report.failures.isEmpty, "\(report.summary)")
+            full += report.fullDisks
+        }
+        #expect(full > 20)
+    }
+
+    @Test("who reads at a trickle costs the sender a window of memory and no more, however much waits")
+    func slowReaders() async throws {
+        var most = 0
+        for seed in 1...5 as ClosedRange<UInt64> {
+            var configuration = SimulationConfiguration(seed: seed)
+            configuration.slowReaderCount = 8
+            configuration.documentCount = 80
+            configuration.writeCount = 120
+            configuration.largeDocumentChance = 0.8
+            configuration.attachmentChance = 0
+            configuration.windowFrames = 2
+            configuration.limits[0].unansweredRevisionBytesMax = 100_000
+            configuration.limits[0].revisionsPerReadBytesMax = 100_000
+            let report = try await Simulation(configuration).run()
+            #expect(report.failures.isEmpty, "\(report.summary)")
+            most = max(most, report.messageBytesQueuedMax)
+        }
+        // About 7 MB are written. A window may be passed by one document, of at most 140 kB, as may a piece that is read.
+        #expect((100_000..<500_000).contains(most), "\(most) bytes waited")
     }
 
     @Test("conflicts really happen and are the same everywhere")
