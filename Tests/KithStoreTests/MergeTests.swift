@@ -235,13 +235,13 @@ struct MergeTests {
         #expect(try await database.compact().oldBodies == 5 + 2)
         #expect(try await database.compact().oldBodies == 0)
         #expect(try database.findFaults() == [])
-        let (kept, dropped) = try await database.read { snapshot in
+        let (kept, dropped) = try database.read { snapshot in
             let winner = try snapshot.document(id("small"))!.revision
             let history = try snapshot.history(id("small"), winner)!
             return (history[StoreLimits.compactionKeptBodiesMax - 1], history[StoreLimits.compactionKeptBodiesMax])
         }
         for (parent, isMerged) in [(kept, true), (dropped, false)] {
-            let history = try #require(try await database.read { try $0.history(id("small"), parent) })
+            let history = try #require(try database.read { try $0.history(id("small"), parent) })
             let late = try incoming(
                 "small", ["\(parent.generation + 1)-f", parent.description] + history.map(\.description),
                 body: #"{"late\#(parent.generation)":1,"n":0}"#)
