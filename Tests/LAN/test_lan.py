@@ -237,6 +237,7 @@ class OnLan(LanTestCase):
         wait_for("the attachment on the other node", lambda: b.has("clinic", "x-ray", picture))
         self.await_all_in_sync([a, b])
 
+    @unittest.skipUnless(LONG, "only with --long")
     def test_clinic_with_loss(self):
         """with two of a hundred frames lost both ways a whole clinic replicates"""
         a, b, c = nodes = self.start_paired(3, "clinic")
