@@ -6,17 +6,22 @@ import KithTransport
 @LoopActor
 struct FollowedLink {
     let link: PeerLink
-    private let lastSequences: [CollectionName: UInt64]
+    /// Where the collections of the database were when somebody began to wait; `nil` until that is known.
+    private var lastSequences: [CollectionName: UInt64]?
     private let start: ReplicationStatus
-    private let pongCount: Int
+    private var pongCount = 0
 
-    /// Begins now.
-    ///
-    /// - Parameter lastSequences: where the collections of the database are.
-    init(_ link: PeerLink, lastSequences: [CollectionName: UInt64]) {
+    /// Counts what is done from now on.
+    init(_ link: PeerLink) {
         self.link = link
-        self.lastSequences = lastSequences
         start = link.status
+    }
+
+    /// Waits from now on, until the peer has given a sign of life and what is there has travelled.
+    ///
+    /// - Parameter lastSequences: where the collections of the database are, by the database itself.
+    mutating func wait(for lastSequences: [CollectionName: UInt64]) {
+        self.lastSequences = lastSequences
         pongCount = link.pongCount
     }
 
@@ -32,7 +37,7 @@ struct FollowedLink {
     /// Whether the peer has answered since, and what was there at the beginning has travelled in these directions.
     func isDone(_ directions: ReplicationDirections) -> Bool {
         let status = link.status
-        guard link.pongCount > pongCount, status.state != .connecting else { return false }
+        guard let lastSequences, link.pongCount > pongCount, status.state != .connecting else { return false }
         // Not 0 for long where others write all the time, so what was there counts, too.
         let isSent =
             !directions.contains(.send) || status.toSend == 0

@@ -66,8 +66,21 @@ extension LinkManager {
         guard let link = slot(replication.key)?.link, let database = registry.find(replication.key.database),
             replication.request.documentIDs == nil
         else { return false }
-        replication.followed = FollowedLink(link, lastSequences: database.lastSequences)
-        link.probe()
+        replication.followed = FollowedLink(link)
+        Task { @LoopActor in
+            do {
+                let sequences = try await database.readLastSequences()
+                // Its link may have ended meanwhile.
+                replication.followed?.wait(for: sequences)
+                guard let link = replication.followed?.link else { return }
+                // What was written a moment ago may not have come to the link's ears yet.
+                link.databaseChanged(sequences)
+                link.probe()
+            } catch {
+                replication.finish(
+                    .failure((error as? KithError) ?? KithError(.internal, "the database is not read", cause: error)))
+            }
+        }
         return true
     }
 

@@ -35,11 +35,18 @@ final class OpenDatabase {
         observation = database.observeCollections { [weak self] sequences in
             EventLoop.shared.post { self?.noteChange(sequences) }
         }
-        lastSequences = try database.read { snapshot in
-            let names = try snapshot.collections()
-            return Dictionary(uniqueKeysWithValues: try names.map { ($0, try snapshot.collection($0).lastSequence) })
-        }
+        lastSequences = try database.read(Self.lastSequences)
         resolving = Task.detached { await resolver.run() }
+    }
+
+    private nonisolated static func lastSequences(_ snapshot: Snapshot) throws -> [CollectionName: UInt64] {
+        let names = try snapshot.collections()
+        return Dictionary(uniqueKeysWithValues: try names.map { ($0, try snapshot.collection($0).lastSequence) })
+    }
+
+    /// The last sequences of all collections as they are in the database now: `lastSequences` hears of a commit a moment later.
+    func readLastSequences() async throws -> [CollectionName: UInt64] {
+        try await read { try Self.lastSequences($0) }
     }
 
     private func noteChange(_ sequences: [CollectionName: UInt64]) {

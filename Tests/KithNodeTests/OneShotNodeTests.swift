@@ -125,6 +125,15 @@ struct OneShotNodeTests {
         #expect(first.revisionsSent == 0)
         let link = try #require(a.node.links.slots(of: b.id).first?.link)
         #expect(link.pongCount > 0)
+        // What another process has written counts, though the node may not have heard of it yet.
+        let other = try Database(path: a.home.databasesPath + "/\(name).kith", name: name, create: false)
+        for number in 1...3 {
+            let id = try DocumentID("written elsewhere \(number)")
+            _ = try other.writeBlocking { try $0.put(id, body: Array("{}".utf8), parent: nil) }
+            try await a.node.replicateOnce(OneShotRequest(database: name, peer: b.id))
+            #expect(try has(b, id.text))
+        }
+        other.close()
         await stop(a, b)
     }
 
