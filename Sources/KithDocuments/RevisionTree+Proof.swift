@@ -16,10 +16,22 @@ extension RevisionTree {
     /// - Returns: generations that fall strictly; a candidate of a generation at which an ancestor is known is left out.
     ///   Empty for an unknown revision.
     public func history(of revision: RevisionID, including candidates: [RevisionID]) -> [RevisionID] {
+        var marks: [Bool]?
+        return history(of: revision, including: candidates) { index in
+            let known = marks ?? marksOfHistories()
+            marks = known
+            return known[index]
+        }
+    }
+
+    /// The same, where somebody knows which nodes are leaves or in a leaf's history.
+    func history(
+        of revision: RevisionID, including candidates: [RevisionID], isInHistory: (Int) -> Bool
+    ) -> [RevisionID] {
         let history = history(of: revision)
         guard !candidates.isEmpty, index(of: revision) != nil else { return history }
         var claims: [RevisionID] = []
-        for claim in superseded(among: candidates) where claim.generation32 < revision.generation32 {
+        for claim in superseded(among: candidates, isInHistory) where claim.generation32 < revision.generation32 {
             if !claims.contains(where: { $0.generation32 == claim.generation32 }) { claims.append(claim) }
         }
         guard !claims.isEmpty else { return history }
@@ -53,14 +65,10 @@ extension RevisionTree {
     }
 
     /// Those of the revisions that are known and no leaves, and that no leaf's chain of parents leads to.
-    private func superseded(among candidates: [RevisionID]) -> [RevisionID] {
-        var isInHistory: [Bool]?
-        return candidates.filter { candidate in
+    private func superseded(among candidates: [RevisionID], _ isInHistory: (Int) -> Bool) -> [RevisionID] {
+        candidates.filter { candidate in
             guard let index = index(of: candidate) else { return isPruned(candidate) }
-            guard !nodes[index].flags.contains(.leaf) else { return false }
-            let marks = isInHistory ?? marksOfHistories()
-            isInHistory = marks
-            return !marks[index]
+            return !nodes[index].flags.contains(.leaf) && !isInHistory(index)
         }
     }
 

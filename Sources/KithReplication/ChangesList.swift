@@ -12,6 +12,9 @@ enum ChangesList {
         var sequence: [UInt8]
         /// The revision, or `nil` when its document ID or revision ID is not legal here.
         var name: RevisionName?
+        /// Whether the sender says only that the document is there no longer for this side: it lost access, or the document was
+        /// taken from a channel. There is nothing to ask for.
+        var isGone = false
         /// The IDs as they came, for the record of a refusal; empty where `name` says the same.
         var rawID = ""
         var rawRevision = ""
@@ -63,16 +66,17 @@ enum ChangesList {
             guard let fields = item.arrayValue, fields.count >= 3, let id = fields[1].stringValue,
                 let revision = fields[2].stringValue
             else { throw KithError(.protocolViolation, "an entry of a changes list is not [sequence, id, revision]") }
-            // Bit 2 and 4 of the fourth field mean lost access and removal: nothing to ask for.
-            let isGone = fields.count > 3 && (fields[3].int64Value ?? 0) >= 2
-            let name =
-                isGone
-                ? nil
-                : (try? DocumentID(id)).flatMap { id in
-                    (try? RevisionID(parsing: revision)).map { RevisionName(id: id, revision: $0) }
-                }
+            // Sync Gateway has bits there: 1 a tombstone, 2 lost access, 4 removed from the channel. A tombstone that is removed
+            // as well (5) is a tombstone.
+            let flags = fields.count > 3 ? fields[3].int64Value ?? 0 : 0
+            let name = (try? DocumentID(id)).flatMap { id in
+                (try? RevisionID(parsing: revision)).map { RevisionName(id: id, revision: $0) }
+            }
+            let isGone = name != nil && flags >= 2 && flags != 5
             entries.append(
-                Entry(sequence: fields[0].canonicalBytes(), name: name, rawID: id, rawRevision: revision))
+                Entry(
+                    sequence: fields[0].canonicalBytes(), name: isGone ? nil : name, isGone: isGone, rawID: id,
+                    rawRevision: revision))
         }
         return entries
     }

@@ -14,6 +14,8 @@ extension ReplicationSession {
 extension CollectionReplicator {
     /// What the local document that keeps a peer's checkpoint is called, before the peer's name for it.
     static let checkpointPrefix = "checkpoint/"
+    /// What the local document is called that lists the checkpoints of a peer, the one that was written last at the end.
+    private var checkpointListName: String { "checkpoints-of/" + configuration.progressName }
 
     func getCheckpoint(_ message: BLIPMessage) {
         guard let name = checkpointName(message) else { return }
@@ -56,8 +58,10 @@ extension CollectionReplicator {
         }
         perform(
             .writeCheckpoint(
-                name: name, expectedRevision: expected, body: message.body, progress: progress,
-                countMax: session.configuration.limits.checkpointsMax)
+                CheckpointWrite(
+                    name: name, expectedRevision: expected, body: message.body, progress: progress,
+                    listName: checkpointListName, ownMax: configuration.limits.checkpointsOfPeerMax,
+                    countMax: configuration.limits.checkpointsMax))
         ) { [unowned self] result in
             switch result {
             case .checkpoint(let revision):

@@ -166,8 +166,23 @@ final class Puller {
             _ = wait(for: name, ticket)
             ChangesList.append(.wanted(revisions), to: &body)
         }
+        /// The leaves of the document at hand that the list does not have and that were not asked about yet: once for a
+        /// document is enough, however many of its leaves are here.
+        var others: (id: DocumentID, leaves: ArraySlice<RevisionID>)?
+        func takeOthers(_ id: DocumentID, _ leaves: [RevisionID]) -> ArraySlice<RevisionID> {
+            var rest = others?.leaves ?? []
+            if others?.id != id {
+                rest = leaves.filter { !announced.contains(RevisionName(id: id, revision: $0)) }[...]
+            }
+            others = (id, rest.dropFirst(limits.historyMax))
+            return rest.prefix(limits.historyMax)
+        }
         for entry in entries {
             let ticket = ticket(of: entry)
+            if entry.isGone {
+                ChangesList.append(.declined, to: &body)
+                continue
+            }
             guard let name = entry.name, let lookup = lookups.popFirst() else {
                 refuse(entry.rawID, entry.rawRevision, to: &body)
                 continue
@@ -176,9 +191,9 @@ final class Puller {
             case .superseded(let leaf) where replicator.configuration.peerIsKith:
                 tell(name, ticket, [leaf, name.revision])
             case .branch(let leaves) where replicator.configuration.peerIsKith:
-                let others = leaves.filter { !announced.contains(RevisionName(id: name.id, revision: $0)) }
+                let others = takeOthers(name.id, leaves)
                 if others.isEmpty { fallthrough }
-                tell(name, ticket, [name.revision] + others.prefix(limits.historyMax))
+                tell(name, ticket, [name.revision] + others)
             case .known, .branch, .superseded:
                 replicator.taken(name, isOutgoing: false)
                 ChangesList.append(.declined, to: &body)
@@ -225,6 +240,8 @@ final class Puller {
 
     /// A revision that cannot be taken as it came: its sender is told, and nothing waits for it any more.
     func refuseRevision(_ message: BLIPMessage, _ error: KithError) {
+        // The whole revision follows, without being announced again.
+        if error.code == .deltaNotSupported { return session.replyError(error, to: message) }
         replicator.refused(
             id: message.properties["id"] ?? "", revision: message.properties["rev"] ?? "", by: .here,
             isOutgoing: false, code: error.code.httpStatus, reason: error.message)

@@ -45,6 +45,12 @@ final class Pusher {
     /// else is read.
     private var named: [DocumentID] = []
     private let subscription: Subscription
+    /// To a client: documents that were announced and are not done.
+    private var underWay: Set<DocumentID> = []
+    /// The one of them that has changed since, and is the next to be announced. A client that gets the older revision after it
+    /// has heard of the newer one would take it for the current one; and behind it nothing is announced, since the client's
+    /// checkpoint goes by the order in which it hears of changes.
+    private var blocking: DocumentID?
 
     private var batchMax: Int { subscription.batchMax }
 
@@ -188,7 +194,7 @@ final class Pusher {
 
     private func readChanges() {
         let isPass = isDone && wantsPass
-        guard !isReadingChanges, cursor < lastSequence || isPass,
+        guard !isReadingChanges, blocking == nil, cursor < lastSequence || isPass,
             windows.unansweredLists < limits.unansweredListsMax, queued < limits.queuedRevisionsMax
         else { return }
         if isPass { hasMovedEnd = true }
@@ -201,20 +207,22 @@ final class Pusher {
         replicator.perform(.readChanges(since: cursor, limit: batchMax, counts: counts)) { [unowned self] result in
             isReadingChanges = false
             windows.unansweredLists -= 1
-            guard let (changes, withheld, counted, last) = result.sendableChanges else {
+            guard let (found, withheld, counted, last) = result.sendableChanges else {
                 return session.storeFailed(result)
             }
             guard !isStopped else { return }
             if subscription.isContinuous || isPass { lastSequence = max(lastSequence, last) }
+            let changes = underWay.isEmpty ? found : Array(found.prefix { !underWay.contains($0.id) })
+            if changes.count < found.count { blocking = found[changes.count].id }
             if let counted {
-                remaining = counted
+                remaining = counted + found.count - changes.count
                 countedAtSeconds = replicator.now.monotonicSeconds
             } else if let old = remaining {
                 remaining = max(0, old - changes.count)
             }
             // The store may skip sequences; behind the last change there is nothing up to the end that it named.
-            let isCaughtUp = changes.count < batchMax
-            cursor = isCaughtUp ? max(cursor, last) : changes[changes.count - 1].sequence
+            let isCaughtUp = found.count < batchMax && blocking == nil
+            cursor = isCaughtUp ? max(cursor, last) : changes.last?.sequence ?? cursor
             if cursor >= lastSequence { remaining = 0 }
             announce(changes, withholding: withheld)
             if isCaughtUp { caughtUpThrough = max(caughtUpThrough, last) }
@@ -283,6 +291,7 @@ final class Pusher {
             }
         }
         guard !announced.isEmpty else { return }
+        if !replicator.configuration.peerIsKith { underWay.formUnion(announced.lazy.map(\.name.id)) }
         ChangesList.finish(&body)
         saidCaughtUp = false
         windows.unansweredLists += 1
@@ -326,7 +335,7 @@ final class Pusher {
         } catch {
             return session.violation(error)
         }
-        let historyMax = reply.properties.int("maxHistory") ?? limits.historyMax
+        let historyMax = min(reply.properties.int("maxHistory") ?? limits.historyMax, limits.historyMax)
         let replacesGone = subscription.replacesGone || reply.properties.bool("sendReplacementRevs")
         var settled: [OutgoingRevision] = []
         var proofs: [Supersession] = []
@@ -335,11 +344,11 @@ final class Pusher {
             switch answer {
             case .declined:
                 replicator.taken(entry.name, isOutgoing: true)
-                tracker.close(entry.ticket)
+                close(entry.ticket, of: entry.name.id)
             case .refused(let status):
                 replicator.refused(
                     entry.name, by: .peer, isOutgoing: true, code: status, reason: "declined before it was sent")
-                tracker.close(entry.ticket)
+                close(entry.ticket, of: entry.name.id)
             case .wanted(let ancestors):
                 let outgoing = OutgoingRevision(
                     name: entry.name, sequence: entry.sequence, ticket: entry.ticket, ancestors: ancestors,
@@ -401,7 +410,11 @@ final class Pusher {
         properties.append("id", revision.id.text)
         properties.append("rev") { revision.revision.append(to: &$0) }
         properties.append("sequence", positionText(outgoing.sequence))
-        let history = Self.history(of: revision, known: outgoing.ancestors, max: outgoing.historyMax)
+        let (known, historyMax) = (outgoing.ancestors, outgoing.historyMax)
+        let history =
+            replicator.configuration.peerIsKith
+            ? SentHistory.text(of: revision, known: known, max: historyMax)
+            : SentHistory.textWithoutGaps(of: revision, known: known, max: historyMax)
         if !history.isEmpty { properties.append("history", history) }
         if revision.isDeleted { properties.append("deleted", "1") }
         if revision.revision != outgoing.name.revision {
@@ -439,8 +452,16 @@ final class Pusher {
                     isOutgoing: true)
                 replicator.taken(RevisionName(id: revision.id, revision: revision.revision), isOutgoing: true)
             }
-            tracker.close(outgoing.ticket)
+            close(outgoing.ticket, of: revision.id)
         }
+    }
+
+    /// One announced revision is done.
+    private func close(_ ticket: Int, of id: DocumentID) {
+        tracker.close(ticket)
+        guard !underWay.isEmpty else { return }
+        underWay.remove(id)
+        if blocking == id { blocking = nil }
     }
 
     /// A sequence as the peer is told it.
@@ -466,22 +487,7 @@ final class Pusher {
         replicator.send(
             BLIPOutgoing(
                 properties: properties, body: [], isUrgent: false, isNoReply: true, isCompressed: false))
-        tracker.close(outgoing.ticket)
-    }
-
-    /// The history property: newest first, at most `max` revisions with the revision itself: what comes before the first
-    /// ancestor that the peer has, and then all ancestors that it has, so that the branch joins and none of them stays a
-    /// leaf (gaps are legal in the protocol).
-    private static func history(of revision: RevisionForTransfer, known: [RevisionID], max: Int) -> String {
-        guard !revision.history.isEmpty else { return "" }
-        let limit = Swift.max(1, max - 1)
-        let joins = known.isEmpty ? [] : revision.history.filter { known.contains($0) }.prefix(limit)
-        var told: [RevisionID] = []
-        for ancestor in revision.history {
-            guard told.count < limit - joins.count, ancestor != joins.first else { break }
-            told.append(ancestor)
-        }
-        return (told + joins).map(\.description).joined(separator: ",")
+        close(outgoing.ticket, of: outgoing.name.id)
     }
 
     /// Codes of a Kith node after which the same revision may be stored later without anybody changing it. A client also

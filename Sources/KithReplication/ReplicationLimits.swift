@@ -97,7 +97,10 @@ public struct ReplicationLimits: Sendable {
     /// Size of a checkpoint that a peer may store here. Couchbase Lite lists in it each gap of what it has pushed, and a push
     /// whose checkpoint is refused does not go on.
     public var checkpointBytesMax = 256 << 10
-    /// Checkpoints that peers may store in one collection; a client makes a new one for each filter, and never removes one.
+    /// Checkpoints that one peer may store in one collection: a client makes a new one for each filter, and never removes one.
+    /// Beyond, the one that it has not written for the longest time goes, so who has more replicators in use begins anew at times.
+    public var checkpointsOfPeerMax = 100
+    /// Checkpoints that all peers may store in one collection; beyond, a peer with none is refused.
     public var checkpointsMax = 10_000
     /// Bytes of checkpoints in one answer to `getCollections`. What is beyond is answered as if it were not there: the client
     /// asks for it again when it saves.

@@ -127,8 +127,9 @@ public struct StoreExecutor: Sendable {
             var revisions: [Result<RevisionForTransfer?, KithError>] = []
             revisions.reserveCapacity(names.count)
             var bytes = 0
+            var reader = RevisionReader(snapshot)
             for wanted in names where bytes <= bytesMax {
-                let revision = try revision(wanted, snapshot, filter)
+                let revision = try revision(wanted, snapshot, &reader, filter)
                 bytes += (try? revision.get())?.byteCount ?? 0
                 revisions.append(revision)
             }
@@ -180,20 +181,18 @@ public struct StoreExecutor: Sendable {
 
     /// One revision of several. A document that is damaged stops no other.
     private static func revision(
-        _ wanted: OutgoingRevision, _ snapshot: Snapshot, _ filter: PushFilter?
+        _ wanted: OutgoingRevision, _ snapshot: Snapshot, _ reader: inout RevisionReader, _ filter: PushFilter?
     ) throws -> Result<RevisionForTransfer?, KithError> {
         let (id, ancestors) = (wanted.name.id, wanted.ancestors)
         do {
-            if let revision = try snapshot.revisionForTransfer(
-                id, wanted.name.revision, at: wanted.sequence, knowing: ancestors)
-            {
+            if let revision = try reader.read(id, wanted.name.revision, at: wanted.sequence, knowing: ancestors) {
                 return .success(revision)
             }
             guard wanted.replacesGone, let winner = try snapshot.winner(of: id) else { return .success(nil) }
             if let filter, let document = try snapshot.document(id), !filter.includes(document) {
                 return .success(nil)
             }
-            return .success(try snapshot.revisionForTransfer(id, winner.revision, knowing: ancestors))
+            return .success(try reader.read(id, winner.revision, knowing: ancestors))
         } catch let error as KithError where error.code == .damaged {
             return .failure(error)
         }
@@ -212,20 +211,7 @@ public struct StoreExecutor: Sendable {
         case .writeLocal(let documents):
             for document in documents { try transaction.setLocalDocument(document.name, document.body) }
             return .written
-        case .writeCheckpoint(let name, let expected, let body, let progress, let countMax):
-            let stored = try transaction.localDocument(name).flatMap(StoredCheckpoint.init(decoding:))
-            guard (stored?.revision ?? 0) == expected else { return .checkpointConflict }
-            if stored == nil {
-                let prefix = CollectionReplicator.checkpointPrefix
-                guard try transaction.localDocumentCount(prefix: prefix, limit: countMax) < countMax else {
-                    throw KithError(
-                        .tooLarge, "peers have \(countMax) checkpoints in a collection of this database already")
-                }
-            }
-            let next = StoredCheckpoint(revision: expected + 1, body: body)
-            try transaction.setLocalDocument(name, next.encoded())
-            if let progress { try transaction.setLocalDocument(progress.name, progress.body) }
-            return .checkpoint(revision: next.revision)
+        case .writeCheckpoint(let write): return try write.perform(transaction)
         case .readChanges, .readDocuments, .lookUp, .judge, .readRevisions, .readLocal, .listCollections,
             .openCollections, .hasBlobs,
             .readBlobPiece, .proveBlob, .beginBlob, .appendBlob, .finishBlob:

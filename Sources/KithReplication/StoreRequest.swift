@@ -29,10 +29,8 @@ public enum StoreRequest: Sendable {
     case readLocal(name: String)
     /// Writes local documents together.
     case writeLocal([LocalDocument])
-    /// Writes a peer's checkpoint if its revision is still the expected one (0: there is none yet).
-    /// A new one only while there are less than `countMax`.
-    case writeCheckpoint(
-        name: String, expectedRevision: UInt64, body: [UInt8], progress: LocalDocument?, countMax: Int)
+    /// Writes a peer's checkpoint, if its revision is still the expected one.
+    case writeCheckpoint(CheckpointWrite)
 
     /// Asks which of these blobs are stored as a whole.
     case hasBlobs([AttachmentDigest])

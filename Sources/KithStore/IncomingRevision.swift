@@ -6,7 +6,8 @@ public struct IncomingRevision: Sendable {
     public let id: DocumentID
     /// The revision, kept as it came.
     public let revision: RevisionID
-    /// Its ancestors, the newest first, without the revision itself; generations fall, gaps are allowed.
+    /// Its ancestors, the newest first, without the revision itself; generations fall, gaps are allowed. Fillers are
+    /// left out: they stand for what the sender does not know.
     public let history: [RevisionID]
     /// Whether it is a tombstone.
     public let isDeleted: Bool
@@ -24,7 +25,7 @@ public struct IncomingRevision: Sendable {
     ) {
         self.id = id
         self.revision = revision
-        self.history = history
+        self.history = history.contains(where: \.isFiller) ? history.filter { !$0.isFiller } : history
         self.isDeleted = isDeleted
         self.body = body
         self.attachments = attachments

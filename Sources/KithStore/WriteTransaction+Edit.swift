@@ -87,6 +87,12 @@ extension WriteTransaction {
     }
 
     private func insert(_ incoming: IncomingRevision, over row: DocumentRow?) throws -> InsertOutcome {
+        // Histories would not lead to it.
+        guard !incoming.revision.isFiller else {
+            throw KithError(
+                .badDocument, "\(incoming.revision) stands in histories for unknown revisions and is none itself"
+            ).about(incoming.id)
+        }
         let leaf = Leaf(revision: incoming.revision, isDeleted: incoming.isDeleted)
         func new(_ body: [UInt8]) -> NewRevision {
             NewRevision(leaf: leaf, body: body, attachments: incoming.attachments)

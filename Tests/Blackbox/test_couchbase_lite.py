@@ -141,6 +141,36 @@ class CouchbaseLite(NodeTestCase):
         status = self.node.peer("phone")
         self.assertEqual(sum(d["refused"] for d in status["databases"]), 0)
 
+    def test_short_histories(self):
+        """a node that keeps few revisions sends histories that a client takes, and takes what comes back of them"""
+        self.node.check("db", "set", "clinic", "revs-limit=2")
+        phone = Database()
+        phone.save("visit", {"n": 0})
+        self.replicate(phone)
+        revision = phone.document("visit").revision
+        for number in range(1, 9):
+            revision = self.node.put("clinic", "visit", {"n": number}, revision)
+        pulled = self.replicate(phone)
+        history = pulled.histories["visit"]
+        self.assertEqual([couchbase_lite.generation(r) for r in history], list(range(8, 0, -1)))
+        self.assertEqual([r for r in history if "-faded000" in r], history[1:-1])
+        # Its edit has the fillers in its history, which here are no revisions.
+        phone.save("visit", {"n": 100})
+        self.assertEqual(self.replicate(phone).errors, {})
+        self.assertEqual(self.node.conflicts("clinic"), {})
+        self.assertSame(phone)
+        self.assertNotIn("faded000", str(self.node.get("/clinic/visit?revs=true")))
+        # Another client has nothing of it, and a deletion joins as well.
+        tablet = Database()
+        self.replicate(tablet, identity=self.client_identity("tablet"))
+        revision = self.node.put("clinic", "visit", {"n": 101}, phone.document("visit").revision)
+        for number in range(102, 105):
+            revision = self.node.put("clinic", "visit", {"n": number}, revision)
+        self.node.remove("clinic", "visit", revision)
+        for client in (phone, tablet):
+            self.replicate(client)
+            self.assertIsNone(client.body("visit"))
+
     def test_blobs(self):
         """blobs inside documents go both ways, once, of any size, also when only the text is edited"""
         phone = Database()

@@ -35,6 +35,17 @@ struct ChangesListTests {
         #expect(entries.map { String(decoding: $0.sequence, as: UTF8.self) } == ["\"5:10\"", "12"])
     }
 
+    @Test("a deletion is a truth value or bits; what was only taken from this side is not asked for")
+    func flags() throws {
+        let entries = try parse(
+            #"[[1,"a","1-aa",true],[2,"a","1-aa",false],[3,"a","1-aa",0],[4,"a","1-aa",1],[5,"a","1-aa",2],"#
+                + #"[6,"a","1-aa",3],[7,"a","1-aa",4],[8,"a","1-aa",5],[9,"a","1-aa",null,9],[10,"a","nonsense",2]]"#)
+        #expect(
+            entries.map { $0.name != nil } == [true, true, true, true, false, false, false, true, true, false])
+        #expect(
+            entries.map(\.isGone) == [false, false, false, false, true, true, true, false, false, false])
+    }
+
     @Test("one bad name spoils its entry and no other")
     func badNames() throws {
         let entries = try parse(#"[[1,"_secret","1-aa"],[2,"good","1-aa"],[3,"good","nonsense"],[4,"","1-aa"]]"#)

@@ -126,6 +126,41 @@ struct ClientPullTests {
         #expect(client.session.status.toSend == 0)
     }
 
+    @Test(
+        "while a revision is on its way to a client nothing newer of its document is announced, nor what lies behind that"
+    )
+    func oneAtATime() throws {
+        try database.insert("a", "1-aa")
+        try database.insert("b", "1-aa")
+        client.answer = { request in
+            switch request.properties["Profile"] {
+            case "changes":
+                let count = (try? JSONValue(parsing: request.body))?.arrayValue?.count ?? 0
+                return ([:], Array("[\(Array(repeating: "[]", count: count).joined(separator: ","))]".utf8))
+            case "rev" where request.properties["rev"] == "1-aa": return nil
+            default: return ([:], [])
+            }
+        }
+        try subscribe(["continuous": "true"])
+        #expect(announced() == [#"[[1,"a","1-aa"],[2,"b","1-aa"]]"#])
+        let open = client.takeRequests("rev")
+        #expect(open.count == 2)
+        try database.insert("before", "1-bb")
+        try database.insert("a", "2-aa", history: ["1-aa"])
+        try database.insert("behind", "1-bb")
+        try database.insert("b", "2-bb", history: ["1-aa"])
+        try client.noteChange()
+        #expect(announced() == [#"[[3,"before","1-bb"]]"#])
+        #expect(client.session.status.toSend != 0)
+        try client.answer(late: open[1])
+        #expect(announced() == [])
+        try client.answer(late: open[0])
+        #expect(announced() == [#"[[4,"a","2-aa"],[5,"behind","1-bb"],[6,"b","2-bb"]]"#, "no reply []"])
+        #expect(sent() == ["before 1-bb", "a 2-aa", "behind 1-bb", "b 2-bb"])
+        #expect(client.session.status.state == .idle)
+        #expect(client.session.status.toSend == 0)
+    }
+
     @Test("document IDs restrict what is announced, now and later")
     func documentIDs() throws {
         for number in 0..<30 { try database.insert("d-\(number)", "1-aa") }

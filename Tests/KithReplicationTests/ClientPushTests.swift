@@ -64,19 +64,36 @@ struct ClientPushTests {
         #expect(client.session.ended == nil)
     }
 
-    @Test("so many checkpoints are kept, and those that are kept can still be changed")
+    @Test("a client has so many checkpoints; a new one takes the place of the one that it has not written for longest")
     func manyCheckpoints() throws {
         var limits = ReplicationLimits()
-        limits.checkpointsMax = 2
+        limits.checkpointsOfPeerMax = 3
+        limits.checkpointsMax = 4
         let client = try Stranger(database, limits: limits)
-        func save(_ name: String, _ revision: String = "") throws -> BLIPMessage? {
-            try client.ask("setCheckpoint", ["client": name, "rev": revision], "{\"local\":1}")
+        func save(_ name: String, _ revision: String = "", by peer: Stranger? = nil) throws -> String? {
+            let answer = try (peer ?? client).ask("setCheckpoint", ["client": name, "rev": revision], "{\"local\":1}")
+            return answer?.errorName ?? answer?.properties["rev"]
         }
-        #expect(try save("cp-a")?.properties["rev"] == "1-cc")
-        #expect(try save("cp-b")?.properties["rev"] == "1-cc")
-        #expect(try save("cp-c")?.errorName == "HTTP/413")
-        #expect(try client.ask("getCheckpoint", ["client": "cp-c"])?.errorName == "HTTP/404")
-        #expect(try save("cp-b", "1-cc")?.properties["rev"] == "2-cc")
+        func kept() throws -> [String] {
+            try ["a", "b", "c", "d", "e", "node", "other"].filter {
+                try client.ask("getCheckpoint", ["client": $0])?.error == nil
+            }
+        }
+        let node = try Stranger(database, peerIsKith: true, progressName: "progress/node", limits: limits)
+        #expect(try save("node", by: node) == "1-cc")
+        for name in ["a", "b", "c"] { #expect(try save(name) == "1-cc") }
+        #expect(try save("a", "1-cc") == "2-cc")
+        #expect(try save("d") == "1-cc")
+        #expect(try kept() == ["a", "c", "d", "node"])
+        // One that is gone has no revision any more, and begins anew.
+        #expect(try save("b", "1-cc") == "HTTP/409")
+        #expect(try save("b") == "1-cc")
+        #expect(try kept() == ["a", "b", "d", "node"])
+        // There is no room for that of another one, which has none to give; what others have is not taken away.
+        let other = try Stranger(database, progressName: "progress/other", limits: limits)
+        #expect(try save("other", by: other) == "HTTP/413")
+        #expect(try kept() == ["a", "b", "d", "node"])
+        #expect(try save("node", "1-cc", by: node) == "2-cc")
         #expect(client.session.ended == nil)
     }
 

@@ -23,14 +23,14 @@ final class Stranger {
 
     init(
         _ database: Database, role: ReplicationRole = .passive, peerIsKith: Bool = false,
-        directions: ReplicationDirections = .both, filterTag: String? = nil,
+        directions: ReplicationDirections = .both, filterTag: String? = nil, progressName: String = "progress/stranger",
         limits: ReplicationLimits = ReplicationLimits()
     ) throws {
         self.database = database
         executor = StoreExecutor(database: database)
         session = ReplicationSession(
             ReplicationConfiguration(
-                role: role, checkpointName: "cp", progressName: "progress/stranger", peerIsKith: peerIsKith,
+                role: role, checkpointName: "cp", progressName: progressName, peerIsKith: peerIsKith,
                 directions: directions, filterTag: filterTag, limits: limits))
         session.start(lastSequence: try database.read { try $0.lastSequence }, now: now)
     }
@@ -57,6 +57,12 @@ final class Stranger {
             tag: tag)
         try run()
         return replies[tag]
+    }
+
+    /// Answers a request that was left unanswered, and lets everything move.
+    func answer(late request: BLIPMessage) throws {
+        blip.reply(BLIPOutgoing(), to: request.number)
+        try run()
     }
 
     /// Tells the session of what was written to the database meanwhile, and lets everything move.

@@ -79,6 +79,30 @@ struct SupersessionTests {
         for database in databases { #expect(try leaves(database) == 1) }
     }
 
+    @Test("of a document with many leaves each one that the list lacks is asked about once, however many it has")
+    func manyLeaves() throws {
+        let database = try SessionPair.database()
+        let leaves = (0..<300).map { "2-" + String(0x1000 + $0, radix: 16) }
+        for leaf in leaves { try database.insert("stock", leaf, history: ["1-aa"]) }
+        var limits = ReplicationLimits()
+        limits.historyMax = 100
+        let node = try Stranger(database, peerIsKith: true, limits: limits)
+        let announced = leaves.prefix(150).map { #"[1,"stock","\#($0)"]"# }.joined(separator: ",")
+        let answer = try node.ask("changes", [:], "[\(announced)]")
+        let items = try JSONValue(parsing: answer?.body ?? []).arrayValue ?? []
+        #expect(items.count == 150)
+        let asked = items.compactMap { $0.arrayValue?.compactMap(\.stringValue) }
+        #expect(asked.map(\.first) == leaves.prefix(2).map { $0 })
+        #expect(Set(asked.flatMap { $0.dropFirst() }) == Set(leaves.dropFirst(150)))
+        #expect(asked.map(\.count) == [101, 51])
+        // Until both are answered the document is open.
+        try node.ask("changes", [:], "[]", isNoReply: true)
+        for (leaf, expected) in zip(leaves, [1, 0]) {
+            try node.ask("norev", ["id": "stock", "rev": leaf, "sequence": "1", "error": "410"], isNoReply: true)
+            #expect(node.session.status.toReceive == expected)
+        }
+    }
+
     @Test("a peer that is no Kith node is answered as ever")
     func foreignPeer() throws {
         for isKith in [false, true] {

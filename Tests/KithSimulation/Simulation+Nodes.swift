@@ -86,8 +86,8 @@ extension Simulation {
             result = .inserted(
                 revisions.map { _ in .success(Insertion(outcome: .inserted(sequence: 1), previousSequence: 0)) })
         } else {
-            if case .writeCheckpoint(_, _, let body, _, _) = pending.request {
-                try checkCheckpoint(link, pending.collection, body)
+            if case .writeCheckpoint(let write) = pending.request {
+                try checkCheckpoint(link, pending.collection, write.body)
             }
             var answer = node.executor.performNow(pending.request, in: pending.collection)
             if case .failed(let error) = answer, error.code == .diskFull { report.fullDisks += 1 }
@@ -148,8 +148,8 @@ extension Simulation {
             text = "stores \(list.joined(separator: ", "))"
         case (.supersede(let supersessions), _):
             text = "takes as superseded \(supersessions.map { "\($0.id) \($0.revision) by \($0.leaf)" })"
-        case (.writeCheckpoint(_, _, let body, _, _), _):
-            text = "keeps the checkpoint \(String(decoding: body, as: UTF8.self))"
+        case (.writeCheckpoint(let write), _):
+            text = "keeps the checkpoint \(String(decoding: write.body, as: UTF8.self))"
         case (.hasBlobs(let digests), _):
             text = "looks for blobs \(digests.map { "\($0)".prefix(12) }): \(result)"
         case (.beginBlob(let digest, let length, _), _): text = "begins blob \(digest) of \(length) bytes"

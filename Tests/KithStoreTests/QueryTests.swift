@@ -58,8 +58,8 @@ struct QueryTests {
         #expect(try ask("single", "1-aa") == .known)
         #expect(try ask("single", "1-bb") == .missing(ancestors: []))
         #expect(try ask("single", "2-bb") == .missing(ancestors: [revision("1-aa")]))
-        #expect(try ask("long", "4-dd") == .branch(others: [revision("3-ee")]))
-        #expect(try ask("long", "3-ee") == .branch(others: [revision("4-dd")]))
+        #expect(try ask("long", "4-dd") == .branch(leaves: [revision("4-dd"), revision("3-ee")]))
+        #expect(try ask("long", "3-ee") == .branch(leaves: [revision("4-dd"), revision("3-ee")]))
         for known in ["3-cc", "2-bb", "1-aa"] {
             #expect(try ask("long", known) == .superseded(leaf: revision("4-dd")))
         }

@@ -8,13 +8,16 @@ mode and the one with collections, conflicts resolved here and pushed as childre
 import base64
 import hashlib
 import json
+import random
+import re
 
 from blip import Blip, WebSocket, check
 
 DEFAULT = "_default"
 BOTH_PROTOCOLS = "BLIP_3+CBMobile_3,BLIP_3+CBMobile_2"
 BATCH = 200
-HISTORY_MAX = 50
+HISTORY_MAX = 50  # also how many revisions of a branch are kept
+REVISION = re.compile(r"[1-9][0-9]{0,9}-(?:[0-9a-f]{2}){1,41}")
 
 
 def digest_of(data):
@@ -23,6 +26,31 @@ def digest_of(data):
 
 def generation(revision):
     return int(revision.split("-")[0])
+
+
+def check_history(revision, history, known):
+    """What Couchbase Lite asks of a history: down to the first revision that it has, generations fall by one; only
+    where the rest would be pruned may they fall by more."""
+    previous = generation(revision)
+    for place, ancestor in enumerate(history, 1):
+        check(f"a revision ID that cannot be read: {ancestor}", REVISION.fullmatch(ancestor))
+        step = previous - generation(ancestor)
+        check(f"the history of {revision} is not sequential: {history}",
+              step == 1 or step > 1 and place >= HISTORY_MAX - 1)
+        if ancestor in known:
+            return
+        previous = generation(ancestor)
+
+
+def without_gaps(revision, history):
+    """A history with an invented ID for each generation that is missing."""
+    filled, previous = [], generation(revision)
+    for ancestor in history:
+        for missing in range(previous - 1, generation(ancestor), -1):
+            filled.append(f"{missing}-faded000{random.getrandbits(64):016x}")
+        filled.append(ancestor)
+        previous = generation(ancestor)
+    return filled
 
 
 class Document:
@@ -58,7 +86,7 @@ class Database:
         text = json.dumps([parent, is_deleted, body], sort_keys=True)
         number = generation(parent) + 1 if parent else 1
         if parent:
-            document.history.insert(0, parent)
+            document.history = [parent, *document.history][:HISTORY_MAX - 1]
         document.revision = f"{number}-{hashlib.sha1(text.encode()).hexdigest()}"
         self.store(document, body, is_deleted)
         return document.revision
@@ -116,6 +144,7 @@ class Replicator:
         self.resolve = resolve or (lambda mine, theirs: mine)
         self.subscription = dict(subscription)
         self.sent, self.received, self.errors = [], [], {}
+        self.histories = {}  # of the revisions that came, by document
         self.missing_collections = []
         self.proposed = self.announced = self.fetched_bytes = 0
         kind = f"{name} {push} {pull} {document_ids}"
@@ -289,7 +318,7 @@ class Replicator:
         properties = self._properties(
             feed, "rev", id=document_id, rev=document.revision, sequence=str(document.sequence), noconflicts="1")
         if document.history:
-            properties["history"] = ",".join(document.history[:history_max - 1])
+            properties["history"] = ",".join(without_gaps(document.revision, document.history)[:history_max - 1])
         if document.is_deleted:
             properties["deleted"] = "1"
         number = self.blip.send(properties, json.dumps(body, ensure_ascii=False).encode())
@@ -345,6 +374,11 @@ class Replicator:
         check("a rev without sequence", "sequence" in p)
         document_id, revision = p["id"], p["rev"]
         history = [r.strip() for r in p.get("history", "").split(",") if r.strip()]
+        check(f"a revision ID that cannot be read: {revision}", REVISION.fullmatch(revision))
+        document = self.database.document(document_id, feed.name)
+        known = [document.revision, *document.history] if document and document.revision else []
+        check_history(revision, history, known)
+        self.histories[document_id] = history
         body = json.loads(request.body)
         attachments = body.get("_attachments", {})
         wanted = {blob["digest"]: blob["length"] for _, blob in blobs_in(body)}
@@ -373,7 +407,7 @@ class Replicator:
         is_changed_here = document.revision is not None and document.revision != document.remote
         if document.revision is not None and descends:
             older = document.history[:]
-            document.history = history[:history.index(document.revision) + 1] + older
+            document.history = (history[:history.index(document.revision) + 1] + older)[:HISTORY_MAX - 1]
         else:
             document.history = history
         document.revision = document.remote = revision

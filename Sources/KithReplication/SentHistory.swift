@@ -1,0 +1,60 @@
+import KithDocuments
+import KithStore
+
+/// The property `history` of a `rev` message: ancestors of the revision, newest first.
+enum SentHistory {
+    /// What a Kith node is told: what comes before the first ancestor that it has, and then all ancestors that it has, so that
+    /// the branch joins and none of them stays a leaf. Gaps are legal.
+    ///
+    /// - Parameters:
+    ///   - known: what the peer has of the document.
+    ///   - max: how many revisions it takes, with the revision itself.
+    static func text(of revision: RevisionForTransfer, known: [RevisionID], max: Int) -> String {
+        guard !revision.history.isEmpty else { return "" }
+        let limit = Swift.max(1, max - 1)
+        let joins = known.isEmpty ? [] : revision.history.filter { known.contains($0) }.prefix(limit)
+        var told: [RevisionID] = []
+        for ancestor in revision.history {
+            guard told.count < limit - joins.count, ancestor != joins.first else { break }
+            told.append(ancestor)
+        }
+        return text(told + joins)
+    }
+
+    /// What a client is told: each generation down to the first ancestor that it has, with a filler for each one that is not
+    /// known here or that it could not read. Couchbase Lite refuses a history that skips one, unless at the length that it
+    /// asked for: where the ancestor lies deeper than that, it is the last all the same, so that the branch joins.
+    static func textWithoutGaps(of revision: RevisionForTransfer, known: [RevisionID], max: Int) -> String {
+        guard !revision.history.isEmpty else { return "" }
+        let limit = Swift.max(1, max - 1)
+        let known = Set(known)
+        let join = known.isEmpty ? nil : revision.history.first { known.contains($0) }
+        var told: [RevisionID] = []
+        // Behind the last that is known here nothing needs to be filled.
+        var count = 0
+        var newer = revision.revision
+        var generation = newer.generation
+        for ancestor in revision.history {
+            while generation > ancestor.generation + 1, told.count < limit {
+                generation -= 1
+                told.append(newer.filler(at: generation))
+            }
+            guard told.count < limit else { break }
+            generation = ancestor.generation
+            guard ancestor.hasHexDigest || ancestor == join else {
+                told.append(newer.filler(at: generation))
+                continue
+            }
+            told.append(ancestor)
+            count = told.count
+            if ancestor == join { return text(told) }
+            newer = ancestor
+        }
+        guard let join else { return text(told.prefix(count)) }
+        return text(told.prefix(limit - 1) + [join])
+    }
+
+    private static func text(_ revisions: some Sequence<RevisionID>) -> String {
+        revisions.map(\.description).joined(separator: ",")
+    }
+}
