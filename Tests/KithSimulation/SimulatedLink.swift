@@ -12,6 +12,8 @@ final class SimulatedLink {
         var session: ReplicationSession?
         /// What the node at this end allows.
         var directions = ReplicationDirections.both
+        /// What it lets go to the other.
+        var filter: SimulatedFilter?
         /// Makes bytes of frames, where the connection carries bytes.
         var webSocket: WebSocketMachine?
         /// What arrived while the session was congested.
@@ -37,6 +39,15 @@ final class SimulatedLink {
     let id: Int
     /// `ends[0]` opened the link.
     var ends: [End]
+    /// Whether it ends when everything has travelled that was there at its beginning.
+    var isOnce = false
+    /// The only documents of a link that is once; `nil`: all.
+    var documentIDs: Set<DocumentID>?
+    /// Of each collection the last sequence at each end when the link began.
+    var beganThrough: [[CollectionName: UInt64]] = [[:], [:]]
+    /// The client that opened it, and what it has of the connection: `ends[0]` has no session then.
+    var client: SimulatedClient?
+    var replicator: ClientReplicator?
 
     init(id: Int, active: SimulatedNode, passive: SimulatedNode, carriesBytes: Bool) {
         self.id = id
@@ -45,6 +56,16 @@ final class SimulatedLink {
         // The key changes nothing that the other end sees.
         ends[0].webSocket = WebSocketMachine(role: .client, makeMaskKey: { 0x5A5A_A5A5 })
         ends[1].webSocket = WebSocketMachine(role: .server)
+    }
+
+    /// A connection of a client to a node.
+    init(id: Int, client: SimulatedClient, replicator: ClientReplicator, node: SimulatedNode) {
+        self.id = id
+        ends = [
+            End(node: -1, databaseNumber: 0), End(node: node.index, databaseNumber: node.databaseNumber),
+        ]
+        self.client = client
+        self.replicator = replicator
     }
 
     /// Whether changes may travel to one end from the other.

@@ -11,6 +11,7 @@ extension Simulation {
     /// What was compared once is not compared again, so the cost grows with the changes.
     func checkClaims(_ link: SimulatedLink, _ end: Int) throws {
         guard let session = link.ends[end].session, session.ended == nil else { return }
+        if link.client != nil { return try checkClientClaims(link, session) }
         // The end has not heard yet that the other database is another one.
         guard nodes[link.ends[1 - end].node].databaseNumber == link.ends[1 - end].databaseNumber else { return }
         let status = session.status
@@ -19,7 +20,8 @@ extension Simulation {
             fail("node \(link.ends[end].node) holds \(held) bytes of blobs on link \(link.id)")
         }
         report.messageBytesQueuedMax = max(report.messageBytesQueuedMax, session.messageBytesQueued)
-        let isDone = status.directions.contains(.send) && (status.state == .idle || status.toSend == 0)
+        // What is once is done when what there was at its beginning is, see `checkOnce`.
+        let isDone = !link.isOnce && status.directions.contains(.send) && (status.state == .idle || status.toSend == 0)
         for collection in collections {
             var through = status.sentThrough[collection] ?? 0
             if isDone { through = max(through, link.ends[end].toldThrough[collection] ?? 0) }
@@ -64,20 +66,71 @@ extension Simulation {
         let from = link.ends[other].provenThrough[collection] ?? 0
         guard through > from else { return }
         link.ends[other].provenThrough[collection] = through
-        let changes = try nodes[link.ends[other].node].database.read { snapshot in
-            // It may have been dropped since.
-            guard try snapshot.hasCollection(collection) else { return [Change]() }
-            return try snapshot.collection(collection).changes(since: from, limit: 10_000)
-        }
-        let names = changes.lazy.filter { $0.sequence <= through }.flatMap { change in
-            change.leaves.map { (change.id, $0.revision) }
-        }
-        let lookups = try lookup(Array(names), on: nodes[link.ends[end].node])
+        let names = try self.names(
+            of: nodes[link.ends[other].node], in: collection, since: from, through: through,
+            link.ends[other].filter)
+        let lookups = try lookup(names, on: nodes[link.ends[end].node])
         for (name, lookup) in zip(names, lookups) where !purged.contains(name.0) {
             if case .missing = lookup {
                 fail(
                     "node \(link.ends[end].node) lacks \(name.0) \(name.1) of node \(link.ends[other].node), which is before \(through) by \(claimant)"
                 )
+            }
+        }
+    }
+
+    /// The leaves of what changed last between two sequences, as far as a filter lets them pass.
+    func names(
+        of node: SimulatedNode, in collection: CollectionName, since: UInt64, through: UInt64,
+        _ filter: SimulatedFilter?
+    ) throws -> [(DocumentID, RevisionID)] {
+        try node.database.read { snapshot in
+            // It may have been dropped since.
+            guard try snapshot.hasCollection(collection) else { return [] }
+            let snapshot = try snapshot.collection(collection)
+            let changes = try snapshot.changes(since: since, limit: 100_000).filter { $0.sequence <= through }
+            let names = changes.flatMap { change in change.leaves.map { (change.id, $0.revision) } }
+            guard let filter else { return names }
+            return try names.filter { id, revision in
+                guard let document = try snapshot.document(id, revision: revision) else { return false }
+                return filter.includes(id, document.body)
+            }
+        }
+    }
+
+    /// Nothing that a filter withholds is read to be sent.
+    func checkFilter(_ link: SimulatedLink, _ end: Int, _ result: StoreResult) {
+        guard let filter = link.ends[end].filter, case .revisions(let revisions) = result else { return }
+        for case .success(let revision?) in revisions where !filter.includes(revision.id, revision.body) {
+            fail(
+                "node \(link.ends[end].node) sends \(revision.id) \(revision.revision) on link \(link.id) in spite of its filter"
+            )
+        }
+    }
+
+    /// What was to be once is done: everything that was there at the beginning and may travel is at the other end, as far as it
+    /// is as it was then, and status says so.
+    func checkOnce(_ link: SimulatedLink, _ session: ReplicationSession) throws {
+        let status = session.status
+        if !status.isComplete || status.toSend != 0 || status.toReceive != 0 {
+            fail("link \(link.id) is done with \(status)")
+        }
+        report.onceCompleted += 1
+        for end in 0..<2 where link.allows(to: 1 - end) {
+            let (from, to) = (nodes[link.ends[end].node], nodes[link.ends[1 - end].node])
+            guard to.databaseNumber == link.ends[1 - end].databaseNumber,
+                from.databaseNumber == link.ends[end].databaseNumber
+            else { continue }
+            for (collection, through) in link.beganThrough[end] {
+                let all = try names(of: from, in: collection, since: 0, through: through, link.ends[end].filter)
+                let names = all.filter { link.documentIDs?.contains($0.0) ?? true }
+                for (name, lookup) in zip(names, try lookup(names, on: to)) where !purged.contains(name.0) {
+                    if case .missing = lookup {
+                        fail(
+                            "link \(link.id) is done, and node \(to.index) lacks \(name.0) \(name.1) of node \(from.index)"
+                        )
+                    }
+                }
             }
         }
     }

@@ -19,17 +19,22 @@ extension Simulation {
 
     /// The ends of links at a node; only a pair's newest link has sessions.
     func linkEnds(of node: SimulatedNode) -> [(link: SimulatedLink, end: Int)] {
-        pairs.compactMap { pair in
+        let kept = pairs.compactMap { pair -> (link: SimulatedLink, end: Int)? in
             guard let id = pair.link, pair.active == node.index || pair.passive == node.index else { return nil }
             return (links[id], pair.active == node.index ? 0 : 1)
         }
+        guard !onceLinks.isEmpty || !clients.isEmpty else { return kept }
+        let others = onceLinks + clients.compactMap(\.link)
+        return kept
+            + others.flatMap { id in (0..<2).filter { links[id].ends[$0].node == node.index }.map { (links[id], $0) } }
     }
 
     func deliver(_ link: SimulatedLink, _ end: Int, _ bytes: [UInt8]) throws {
-        guard link.ends[end].session != nil, seconds <= link.ends[end].deafAfterSeconds else { return }
+        let isOpen = link.ends[end].session != nil || end == 0 && link.replicator != nil
+        guard isOpen, seconds <= link.ends[end].deafAfterSeconds else { return }
         link.ends[end].arrived.append(bytes)
         report.mix(UInt64(bytes.count) &+ UInt64(link.id) << 32)
-        try pump(link, end)
+        if link.client != nil, end == 0 { try pumpClient(link) } else { try pump(link, end) }
     }
 
     /// Moves everything that can move at one end: frames in, requests to the store, frames out.
@@ -57,7 +62,9 @@ extension Simulation {
         let other = 1 - end
         if let ended = session.ended {
             note("node \(link.ends[end].node) ends link \(link.id): \(ended.reason)")
-            if ended.closeCode != 4001 {
+            if link.isOnce, ended.closeCode == 1000 {
+                try checkOnce(link, session)
+            } else if ended.closeCode != 4001 {
                 fail("node \(link.ends[end].node) ends link \(link.id) with \(ended.closeCode): \(ended.reason)")
             }
             // What was sent before may still arrive.
@@ -76,6 +83,7 @@ extension Simulation {
         try checkClaims(link, end)
         // The window to this end has room again.
         if let sender = link.ends[other].session { send(link, from: other, sender) }
+        sendFromClient(link)
     }
 
     /// Whether an end reads now; one that reads at a trickle does so once in a while.
@@ -97,7 +105,7 @@ extension Simulation {
         try pump(links[id], end)
     }
 
-    private func send(_ link: SimulatedLink, from end: Int, _ session: ReplicationSession) {
+    func send(_ link: SimulatedLink, from end: Int, _ session: ReplicationSession) {
         while link.ends[1 - end].inFlight < configuration.windowFrames {
             var bytes: [UInt8] = []
             if let webSocket = link.ends[end].webSocket {
@@ -132,7 +140,7 @@ extension Simulation {
         }
     }
 
-    private func send(_ bytes: [UInt8], _ link: SimulatedLink, from end: Int) {
+    func send(_ bytes: [UInt8], _ link: SimulatedLink, from end: Int) {
         let other = 1 - end
         link.ends[other].inFlight += 1
         var arrival = max(
@@ -161,20 +169,52 @@ extension Simulation {
         links.append(link)
         pairs[index].link = link.id
         note("node \(pair.active) opens link \(link.id) to node \(pair.passive)")
+        for end in 0..<2 {
+            link.ends[end].directions = pair.directions[end]
+            link.ends[end].filter = pair.filters[end]
+            link.ends[end].readPauseSeconds = pair.readPauseSeconds[end]
+        }
+        try start(link)
+    }
+
+    /// Opens a link beside the one that a pair keeps, which ends when everything has travelled.
+    func dialOnce(_ index: Int, isReversed: Bool, documentIDs: Set<DocumentID>?) throws {
+        let pair = pairs[index]
+        guard !pair.isCut, pair.stalledUntilSeconds <= seconds, nodes[pair.active].isUp, nodes[pair.passive].isUp else {
+            return
+        }
+        let active = nodes[isReversed ? pair.passive : pair.active]
+        let passive = nodes[isReversed ? pair.active : pair.passive]
+        let link = SimulatedLink(id: links.count, active: active, passive: passive, carriesBytes: false)
+        link.isOnce = true
+        link.documentIDs = documentIDs
+        links.append(link)
+        onceLinks.append(link.id)
+        note("node \(active.index) opens link \(link.id) to node \(passive.index), once")
+        for end in 0..<2 {
+            link.ends[end].directions = pair.directions[isReversed ? 1 - end : end]
+            link.ends[end].filter = pair.filters[isReversed ? 1 - end : end]
+            link.beganThrough[end] = try nodes[link.ends[end].node].lastSequences()
+        }
+        try start(link)
+    }
+
+    private func start(_ link: SimulatedLink) throws {
         let limits = configuration.limits
         for end in [1, 0] {
-            let node = end == 0 ? active : passive
-            let peer = end == 0 ? passive : active
+            let node = nodes[link.ends[end].node]
+            let peer = nodes[link.ends[1 - end].node]
+            let tag = link.ends[end].filter?.tag
+            let name = "cp-\(node.database.privateID)-\(node.index)-\(peer.index)"
             let session = ReplicationSession(
                 ReplicationConfiguration(
-                    role: end == 0 ? .active : .passive,
-                    checkpointName: "cp-\(node.database.privateID)-\(node.index)-\(peer.index)",
+                    role: end == 0 ? .active : .passive, checkpointName: tag.map { name + "-" + $0 } ?? name,
                     progressName: "progress/\(peer.index)", peerIsKith: true,
-                    directions: configuration.sabotage == .ignoresDirections ? .both : pair.directions[end],
+                    directions: configuration.sabotage == .ignoresDirections ? .both : link.ends[end].directions,
+                    isContinuous: end == 1 || !link.isOnce, documentIDs: end == 0 ? link.documentIDs : nil,
+                    pairDirections: link.isOnce ? link.ends[end].directions : nil, filterTag: tag,
                     limits: limits[node.index % limits.count]))
             link.ends[end].session = session
-            link.ends[end].directions = pair.directions[end]
-            link.ends[end].readPauseSeconds = pair.readPauseSeconds[end]
             link.ends[end].toldThrough = try node.lastSequences()
             session.start(lastSequence: link.ends[end].toldThrough[.default] ?? 0, now: now(node.index))
             try pump(link, end)
@@ -185,6 +225,17 @@ extension Simulation {
     func setDirections(_ index: Int) {
         pairs[index].directions = random.chance(0.3) ? [.both, .both] : drawDirections()
         note("pair \(index) now allows \(pairs[index].directions.map(\.name))")
+        endLink(ofPair: index)
+    }
+
+    /// An app has another filter: as with directions.
+    func setFilters(_ index: Int) {
+        pairs[index].filters = drawFilters()
+        note("pair \(index) now has the filters \(pairs[index].filters.map { $0?.number ?? -1 })")
+        endLink(ofPair: index)
+    }
+
+    private func endLink(ofPair index: Int) {
         guard let id = pairs[index].link else { return }
         links[id].cut(afterSeconds: [seconds, seconds])
         for end in [1, 0] { loseLink(links[id], end) }
@@ -225,10 +276,12 @@ extension Simulation {
     }
 
     func loseLink(_ link: SimulatedLink, _ end: Int) {
+        if link.client != nil, end == 0 { return loseClient(link) }
         guard link.ends[end].session != nil else { return }
         link.ends[end].session = nil
         link.ends[end].arrived = []
         link.ends[end].deafAfterSeconds = min(link.ends[end].deafAfterSeconds, seconds)
+        if link.isOnce, link.ends[1 - end].session == nil { onceLinks.removeAll { $0 == link.id } }
         guard end == 0, let pair = pairs.firstIndex(where: { $0.link == link.id }) else { return }
         redial(pair)
     }

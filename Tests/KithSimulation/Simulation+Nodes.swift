@@ -86,10 +86,13 @@ extension Simulation {
             result = .inserted(
                 revisions.map { _ in .success(Insertion(outcome: .inserted(sequence: 1), previousSequence: 0)) })
         } else {
-            if case .writeCheckpoint(let write) = pending.request {
+            if case .writeCheckpoint(let write) = pending.request, link.client == nil {
                 try checkCheckpoint(link, pending.collection, write.body)
             }
-            var answer = node.executor.performNow(pending.request, in: pending.collection)
+            let filter = configuration.sabotage == .ignoresFilters ? nil : link.ends[end].filter
+            let executor = node.executor.filtered(by: filter?.pushFilter)
+            var answer = executor.performNow(pending.request, in: pending.collection)
+            checkFilter(link, end, answer)
             if case .failed(let error) = answer, error.code == .diskFull { report.fullDisks += 1 }
             if case .blobPiece(var bytes, let length) = answer, configuration.sabotage == .changesByteOfBlob,
                 sabotageLeft > 0, !bytes.isEmpty

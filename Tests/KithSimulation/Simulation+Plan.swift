@@ -1,3 +1,4 @@
+import KithDocuments
 import KithReplication
 
 // What will happen and when, drawn from the seed before anything does.
@@ -49,6 +50,9 @@ extension Simulation {
             queue.add(.backUp(node: other == node || random.chance(0.5) ? node : other), at: random.seconds(0...time))
             queue.add(.replaceDatabase(node: node, replacement, downSeconds: random.seconds(0.1...10)), at: time)
         }
+        planFilters()
+        planOnce()
+        planClients()
         queue.add(.settle, at: busy + 1)
         queue.add(.editPurged, at: busy + 300)
     }
@@ -60,6 +64,59 @@ extension Simulation {
         ]
         return directions[random.int(0..<directions.count)]
     }
+
+    private func planFilters() {
+        for pair in pairs.indices where random.chance(configuration.filterShare) {
+            pairs[pair].filters = drawFilters()
+            if random.chance(0.3) {
+                queue.add(.setFilters(pair: pair), at: random.seconds(0...configuration.busySeconds))
+            }
+        }
+    }
+
+    func drawFilters() -> [SimulatedFilter?] {
+        (0..<2).map { _ in random.chance(0.6) ? SimulatedFilter(number: random.int(0..<6)) : nil }
+    }
+
+    private func planOnce() {
+        for _ in 0..<configuration.onceCount {
+            var ids: Set<DocumentID>?
+            if random.chance(0.3) {
+                ids = Set(
+                    (0..<configuration.documentCount).filter { _ in random.chance(0.4) }.compactMap { documentID($0) })
+            }
+            let event = Event.dialOnce(pair: anyPair(), isReversed: random.chance(0.5), documentIDs: ids)
+            queue.add(event, at: random.seconds(0...configuration.busySeconds + 20))
+        }
+    }
+
+    private func planClients() {
+        for index in 0..<configuration.clientCount {
+            var options = SimulatedClient.Options()
+            options.isContinuous = random.chance(0.6)
+            options.namesCollection = random.chance(0.4)
+            if random.chance(0.3) { if random.chance(0.5) { options.pushes = false } else { options.pulls = false } }
+            if random.chance(0.2) {
+                options.documentIDs = Set(
+                    (0..<configuration.documentCount).filter { _ in random.chance(0.6) }.compactMap { documentID($0) })
+            }
+            clients.append(SimulatedClient(index: index, node: anyNode(), options: options))
+            queue.add(.connectClient(index), at: random.seconds(0...configuration.busySeconds / 2))
+            // Who replicates once does so a last time, and once more for what came meanwhile.
+            for pause in options.isContinuous ? [] : [100.0, 200, 300] {
+                queue.add(.connectClient(index), at: configuration.busySeconds + pause)
+            }
+            for _ in 0..<random.int(0..<3) {
+                queue.add(.cutClient(index), at: random.seconds(0...configuration.busySeconds))
+            }
+            guard options.pushes else { continue }
+            for _ in 0..<random.int(2..<12) {
+                queue.add(.actClient(index), at: random.seconds(0...configuration.busySeconds))
+            }
+        }
+    }
+
+    func documentID(_ number: Int) -> DocumentID? { try? DocumentID("visit-\(number)") }
 
     private func anyNode() -> Int { random.int(0..<nodes.count) }
     private func anyPair() -> Int { random.int(0..<pairs.count) }

@@ -15,6 +15,8 @@ extension Simulation {
             )
         }
         try checkWhatMayTravel()
+        for client in clients { try check(client) }
+        if !onceLinks.isEmpty { fail("links \(onceLinks) were to be once, and are still open") }
         let isOneMesh = Set(meshes).count == 1
         report.conflicts = digests[0].values.reduce(0) { $0 + $1.conflicts }
         // Behind every lease, also of one that a wrong clock has given.
@@ -74,7 +76,7 @@ extension Simulation {
         }
         // Each acknowledged write crosses each pair once as an announcement, an answer, a revision in a few frames and
         // its answer; each link has a set-up and checkpoints. Far above that, messages feed on each other.
-        let bound = 400 * links.count + 120 * pairs.count * (report.acknowledged + 1)
+        let bound = 400 * links.count + 120 * (pairs.count + clients.count) * (report.acknowledged + 1)
         if report.frames > bound { fail("\(report.frames) frames, more than \(bound)") }
     }
 
@@ -82,7 +84,8 @@ extension Simulation {
     private func twoWayMeshes() -> [Int] {
         var meshes = Array(nodes.indices)
         for _ in nodes.indices {
-            for pair in pairs where pair.directions[0].intersection(pair.directions[1].reversed) == .both {
+            for pair in pairs
+            where pair.filters == [nil, nil] && pair.directions[0].intersection(pair.directions[1].reversed) == .both {
                 let first = min(meshes[pair.active], meshes[pair.passive])
                 (meshes[pair.active], meshes[pair.passive]) = (first, first)
             }
@@ -94,16 +97,12 @@ extension Simulation {
     private func checkWhatMayTravel() throws {
         for pair in pairs {
             let flows = pair.directions[0].intersection(pair.directions[1].reversed)
-            for (from, to, isOn) in [
-                (pair.active, pair.passive, flows.contains(.send)),
-                (pair.passive, pair.active, flows.contains(.receive)),
+            for (from, to, isOn, filter) in [
+                (pair.active, pair.passive, flows.contains(.send), pair.filters[0]),
+                (pair.passive, pair.active, flows.contains(.receive), pair.filters[1]),
             ] where isOn {
-                let names = try nodes[from].database.read { snapshot in
-                    try snapshot.collections().flatMap { collection in
-                        try snapshot.collection(collection).changes(since: 0, limit: 100_000).flatMap { change in
-                            change.leaves.map { (change.id, $0.revision) }
-                        }
-                    }
+                let names = try collections.flatMap { collection -> [(DocumentID, RevisionID)] in
+                    try self.names(of: nodes[from], in: collection, since: 0, through: .max, filter)
                 }
                 let lookups = try lookup(names, on: nodes[to])
                 for (name, lookup) in zip(names, lookups) where !purged.contains(name.0) {

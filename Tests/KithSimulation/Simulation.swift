@@ -15,6 +15,12 @@ public final class Simulation {
         case cut(pair: Int, seconds: Double)
         case heal(pair: Int)
         case setDirections(pair: Int)
+        case setFilters(pair: Int)
+        /// Replicates once, beside the link of the pair.
+        case dialOnce(pair: Int, isReversed: Bool, documentIDs: Set<DocumentID>?)
+        case connectClient(Int)
+        case cutClient(Int)
+        case actClient(Int)
         case stall(pair: Int, ends: [Int], seconds: Double)
         /// A node reads what comes over a link at a trickle, from now on or, with no pause, as fast as it comes.
         case slowDown(pair: Int, end: Int, pauseSeconds: Double)
@@ -52,6 +58,8 @@ public final class Simulation {
         var isCut = false
         /// What the active and the passive node allow.
         var directions = [ReplicationDirections.both, .both]
+        /// What each lets go to the other.
+        var filters: [SimulatedFilter?] = [nil, nil]
         /// Until then nothing comes through in one direction at least, so that no link can be opened.
         var stalledUntilSeconds = 0.0
         /// How long each end takes to read a piece.
@@ -68,6 +76,9 @@ public final class Simulation {
     var nodes: [SimulatedNode] = []
     var pairs: [Pair] = []
     var links: [SimulatedLink] = []
+    /// Links beside those that pairs keep, while they are open.
+    var onceLinks: [Int] = []
+    var clients: [SimulatedClient] = []
     /// Revisions whose writers were told that they are stored.
     var acknowledged: [RevisionName] = []
     /// Those of them that only a database had which is gone.
@@ -186,6 +197,12 @@ public final class Simulation {
             pairs[pair].isCut = false
             redial(pair)
         case .setDirections(let pair): setDirections(pair)
+        case .setFilters(let pair): setFilters(pair)
+        case .dialOnce(let pair, let isReversed, let ids):
+            try dialOnce(pair, isReversed: isReversed, documentIDs: ids)
+        case .connectClient(let client): try connectClient(clients[client])
+        case .cutClient(let client): cutClient(clients[client])
+        case .actClient(let client): try act(on: clients[client])
         case .stall(let pair, let ends, let duration): stall(pair, ends, duration)
         case .slowDown(let pair, let end, let pauseSeconds): try slowDown(pair, end, pauseSeconds)
         case .read(let link, let end): try pump(links[link], end)

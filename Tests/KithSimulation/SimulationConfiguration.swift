@@ -12,6 +12,10 @@ public struct SimulationConfiguration: Sendable {
         case changesByteOfBlob
         /// No session is told in which directions changes may travel.
         case ignoresDirections
+        /// Everything goes over every link, whatever its filter.
+        case ignoresFilters
+        /// Sessions take clients for Kith nodes.
+        case takesClientsForNodes
     }
 
     /// Everything follows from it.
@@ -52,6 +56,12 @@ public struct SimulationConfiguration: Sendable {
     public var expiryChance = 0.0
     /// The share of links on which changes may travel in one direction only; people change their mind about them.
     public var oneWayShare = 0.0
+    /// The share of links over which only some documents or revisions go; apps change their mind about which.
+    public var filterShare = 0.0
+    /// How often two nodes replicate once, beside the link that they keep.
+    public var onceCount = 0
+    /// How many Couchbase Lite clients there are.
+    public var clientCount = 0
     /// How often others edit the same document at the same time.
     public var tieChance = 0.1
     /// One-way delay of a frame, drawn anew for each; frames of one link stay in order, those of different links do not.
@@ -133,7 +143,19 @@ public struct SimulationConfiguration: Sendable {
             // Who has forgotten a document gets it back only where it may still travel to.
             (configuration.purgeChance, configuration.expiryChance, configuration.dropChance) = (0, 0, 0)
         }
+        drawClients(&configuration)
         return configuration
+    }
+
+    /// Clients, filters and replications that are once, in some of the runs; the others are what they were without.
+    private static func drawClients(_ configuration: inout SimulationConfiguration) {
+        var random = SeededGenerator(seed: configuration.seed ^ 0xC1_1E47)
+        let isForgetful = configuration.purgeChance + configuration.expiryChance + configuration.dropChance > 0
+        if random.chance(0.15) { configuration.onceCount = random.int(1..<6) }
+        // Who has forgotten a document gets it back only where it may still travel to, or be asked for.
+        guard !isForgetful else { return }
+        if random.chance(0.2) { configuration.clientCount = random.int(1..<4) }
+        if random.chance(0.1) { configuration.filterShare = random.seconds(0.2...0.9) }
     }
 
     /// Windows so small that everything waits for them; what the other node may count on stays.

@@ -24,6 +24,12 @@ public struct SimulationReport: Sendable {
     public var fullDisks = 0
     /// Conflicts at the end, on each node.
     public var conflicts = 0
+    /// Replications that were to be once, and were.
+    public var onceCompleted = 0
+    /// Revisions that nodes have taken from clients.
+    public var takenFromClients = 0
+    /// Documents that clients have from their nodes at the end.
+    public var takenByClients = 0
     /// Attachments of winners at the end, on each node.
     public var attachments = 0
     /// Simulated seconds until all nodes were equal and idle.

@@ -160,6 +160,45 @@ struct SimulationTests {
         }
     }
 
+    @Test(
+        "clients have what their nodes have, nothing that they pushed is lost, and what Couchbase Lite refuses is found"
+    )
+    func clients() async throws {
+        var (pushed, pulled, found) = (0, 0, 0)
+        for seed in 1...6 as ClosedRange<UInt64> {
+            var configuration = SimulationConfiguration(seed: seed)
+            configuration.topology = .named("triangle")
+            configuration.clientCount = 3
+            configuration.documentCount = 5
+            configuration.revisionsLimits = [1, 3, 1_000]
+            let report = try await Simulation(configuration).run()
+            #expect(report.failures.isEmpty, "\(report.summary)")
+            (pushed, pulled) = (pushed + report.takenFromClients, pulled + report.takenByClients)
+            configuration.sabotage = .takesClientsForNodes
+            if try await !Simulation(configuration).run().failures.isEmpty { found += 1 }
+        }
+        #expect(pushed > 20 && pulled > 20 && found > 0)
+    }
+
+    @Test(
+        "what a filter withholds does not travel, replications once end with all that may travel, and both are found out"
+    )
+    func filtersAndOnce() async throws {
+        var (once, found) = (0, 0)
+        for seed in 1...4 as ClosedRange<UInt64> {
+            var configuration = SimulationConfiguration(seed: seed)
+            configuration.topology = .named("triangle")
+            configuration.filterShare = 0.8
+            configuration.onceCount = 5
+            let report = try await Simulation(configuration).run()
+            #expect(report.failures.isEmpty, "\(report.summary)")
+            once += report.onceCompleted
+            configuration.sabotage = .ignoresFilters
+            if try await !Simulation(configuration).run().failures.isEmpty { found += 1 }
+        }
+        #expect(once > 5 && found == 4)
+    }
+
     @Test("without a word on what is superseded, short histories leave false conflicts, and they are found")
     func falseConflictsAreFound() async throws {
         var found = 0
