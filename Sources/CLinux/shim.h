@@ -43,6 +43,10 @@ static inline int kith_peer_user(int descriptor, uid_t *user) {
 static inline int kith_rename_to_new(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, 1 /* RENAME_NOREPLACE */);
 }
+// Has two names in a folder change places, in one step.
+static inline int kith_exchange(int folder, const char *one, const char *other) {
+    return renameat2(folder, one, folder, other, 2 /* RENAME_EXCHANGE */);
+}
 
 // A socket that becomes readable when a network interface or an address of this machine changes (rtnetlink(7)), or -1.
 static inline int kith_network_changes(void) {

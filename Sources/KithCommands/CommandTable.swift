@@ -4,6 +4,8 @@ enum CommandTable {
         InitCommand.self, UpCommand.self, StatusCommand.self, IDCommand.self, PairCommand.self, PairAcceptCommand.self,
         PairInviteCommand.self, PairJoinCommand.self,
         TrustCommand.self, UntrustCommand.self, PeersCommand.self, PeersSetCommand.self,
+        PeersShowCommand.self, PeersRenameCommand.self, PeersVerifyCommand.self, PeersRevokeCommand.self,
+        PeersRestoreCommand.self, CertRenewCommand.self, KeyRotateCommand.self,
         DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseSetCommand.self, DatabaseDeleteCommand.self,
         DatabaseDigestCommand.self,
         DatabaseCheckCommand.self, DatabaseCompactCommand.self, DatabaseBackupCommand.self, DatabaseRestoreCommand.self,
@@ -16,7 +18,7 @@ enum CommandTable {
     ]
 
     /// Words that only begin the names of commands.
-    static let groups = ["db"]
+    static let groups = ["db", "cert", "key"]
 
     static func command(named name: String) -> (any Command.Type)? { all.first { $0.spec.name == name } }
 

@@ -1,5 +1,17 @@
 /// Base64 as RFC 4648 has it in section 4, in one spelling: with padding, without line ends, unused bits 0.
-enum Base64 {
+package enum Base64 {
+    /// The text of bytes.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var output: [UInt8] = []
+        encode(bytes, to: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// The bytes that a text spells, or `nil` when `encode` would not have written it so.
+    package static func decode(_ text: String) -> [UInt8]? {
+        Array(text.utf8).withUnsafeBytes { decode($0) }
+    }
+
     static func encode(_ bytes: some Sequence<UInt8>, to output: inout [UInt8]) {
         var word: UInt32 = 0
         var count = 0

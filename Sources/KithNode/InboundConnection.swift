@@ -8,7 +8,7 @@ import KithWire
 final class InboundConnection {
     private let connection: Connection
     private let info: ConnectionInfo
-    private let peer: NodeID
+    let peer: NodeID
     private let registry: DatabaseRegistry
     private let links: LinkManager
     private let log: NodeLog

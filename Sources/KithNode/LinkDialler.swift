@@ -35,8 +35,11 @@ final class LinkDialler {
     /// Called with true when an address has answered with the right key, so that the link is about to be, and with false when
     /// nothing came of that and the next is tried.
     var onAnswered: ((Bool) -> Void)?
+    /// Called when the node at an address is not trusted here, or does not trust this node: what it has shown, and where.
+    var onUntrusted: ((PeerCertificate?, SocketAddress) -> Void)?
     private let startedNanoseconds = EventLoop.monotonicNanoseconds
     private var connection: Connection?
+    private var address: SocketAddress?
     private var timer: LoopTimer?
     private var parser = HTTPResponseParser()
     private var head: HTTPResponseHead?
@@ -60,6 +63,7 @@ final class LinkDialler {
     func cancel() {
         onOutcome = nil
         onAnswered = nil
+        onUntrusted = nil
         drop()
     }
 
@@ -96,6 +100,7 @@ final class LinkDialler {
         options.connectSeconds = NodeLimits.connectSecondsMax
         let connection = Connection.dial(address, tls: client, options: options)
         self.connection = connection
+        self.address = address
         connection.onReady = { [weak self] info in self?.ready(address, info) }
         connection.onClose = { [weak self] error in
             self?.failed(error ?? KithError(.connectionLost, "\(address) closed the connection"))
@@ -106,6 +111,9 @@ final class LinkDialler {
     }
 
     private func failed(_ error: KithError) {
+        if error.code == .notTrusted || error.code == .wrongKey, let address {
+            onUntrusted?(connection?.shownCertificate, address)
+        }
         failures.append(error)
         drop()
         tryNext()

@@ -38,6 +38,17 @@ extension LinkManager {
             databases: databases)
     }
 
+    /// Whether there is a link with a peer.
+    func isConnected(_ peer: NodeID) -> Bool { slots(of: peer).contains { $0.isLinked } }
+
+    /// When a peer was last heard, in seconds since 1970, as far as is known: now, or on the last link, or when both last had
+    /// the same.
+    func lastSeen(_ peer: NodeID) -> Int64? {
+        slots(of: peer).flatMap { slot in
+            slot.links.map { Optional($0.lastHeardWallSeconds) } + [slot.lastHeardSeconds, slot.lastInSyncSeconds]
+        }.compactMap { $0 }.max()
+    }
+
     /// What stops replication with a peer until somebody does something about it.
     func problems(of peer: Peer) -> [NodeStatus.Problem] {
         slots(of: peer.id).compactMap { slot in

@@ -15,7 +15,8 @@ final class LinkManager {
     let book: PeerBook
     let registry: DatabaseRegistry
     let log: NodeLog
-    let client: TLSContext
+    /// Shows this node's certificate, and takes the keys of the book.
+    var client: TLSContext
     private(set) var addresses: AddressBook
     private var slots: [LinkKey: LinkSlot] = [:]
     private var linkedCount = 0
@@ -28,6 +29,12 @@ final class LinkManager {
     var oneShots: [OneShotReplication] = []
     /// Called when anything that status shows has changed.
     var onChange: (() -> Void)?
+    /// Called when there is a link with a Kith node.
+    var onLinked: ((NodeID) -> Void)?
+    /// Called when the node at an address, which this one has dialled, has something to tell of keys.
+    var onNote: ((SocketAddress) -> Void)?
+    /// Called when a node that was dialled is not trusted, or does not trust this one: what it has shown, and where.
+    var onUntrusted: ((PeerCertificate?, SocketAddress) -> Void)?
 
     init(
         ownID: NodeID, book: PeerBook, registry: DatabaseRegistry, client: TLSContext, addresses: AddressBook,
@@ -120,6 +127,13 @@ final class LinkManager {
         for slot in slots.values where slot.isAwaited { perform(slot.keeper.hurry(moment(), isNews: true), slot) }
     }
 
+    /// A peer is there, and may take a link that it has refused before.
+    func hurry(_ peer: NodeID) {
+        for slot in slots.values where slot.key.peer == peer && slot.isAwaited {
+            perform(slot.keeper.hurry(moment(), isNews: true), slot)
+        }
+    }
+
     /// The database has changed: its links look, and what waits for absent peers is counted anew.
     func databaseChanged(_ database: OpenDatabase, _ lastSequences: [CollectionName: UInt64]) {
         for slot in slots.values where slot.key.database == database.name {
@@ -128,6 +142,13 @@ final class LinkManager {
             lookAtRefusals(slot)
         }
         onChange?()
+    }
+
+    /// Asks a peer on a link that it has dialled to dial once more, since there is something to tell of keys.
+    func hint(_ peer: NodeID) {
+        for slot in slots.values where slot.key.peer == peer {
+            if let link = slot.link, link.role == .passive { return link.sendNote() }
+        }
     }
 
     // MARK: Dialling
@@ -184,6 +205,7 @@ final class LinkManager {
         }
         dial.onOther = { [weak self] id, address in self?.addresses.note(id, at: address) }
         dial.onAnswered = { [weak slot] in slot?.keeper.dialAnswered($0) }
+        dial.onUntrusted = { [weak self] in self?.onUntrusted?($0, $1) }
         slot.dial = dial
         dial.start()
     }
@@ -201,6 +223,7 @@ final class LinkManager {
                 tlsVersion: opened.tlsVersion, remainder: opened.remainder, peerIsKith: opened.peerIsKith,
                 ownID: ownID, key: slot.key, database: database, directions: access(slot.key).directions,
                 filter: filter(slot.key))
+            link.onNote = { [weak self] in self?.onNote?(opened.address) }
             take(link, slot)
         case .failed(let error, let isQuiet):
             // A refusal because a link is there or on its way is no error of the peer's.
@@ -281,6 +304,7 @@ final class LinkManager {
         }
         link.start()
         if slot.hasLoadedRefusals { tellRefused(slot, link) }
+        if link.peerIsKith { onLinked?(slot.key.peer) }
         onChange?()
     }
 
@@ -309,6 +333,7 @@ final class LinkManager {
         followedEnded(link, error)
         guard slot.links.contains(where: { $0 === link }) else { return }
         if link.status.state == .idle { slot.lastInSyncSeconds = link.lastHeardWallSeconds }
+        slot.lastHeardSeconds = link.lastHeardWallSeconds
         if slot.link === link { set(nil, slot) } else { slot.clients.removeAll { $0 === link } }
         // What the last link knew is newer than what was saved, also when it is less: the peer may have begun anew.
         slot.sentThrough.merge(link.status.sentThrough) { $1 }

@@ -31,6 +31,8 @@ final class LinkSlot {
     var lastErrorCode: ErrorCode?
     var lastErrorSeconds: Int64?
     var lastInSyncSeconds: Int64?
+    /// When the peer was last heard on a link that has ended.
+    var lastHeardSeconds: Int64?
     /// For each collection the sequence up to which every change is at the peer, as the last link knew.
     var sentThrough: [CollectionName: UInt64] = [:]
     /// Whether the peer has answered that it has no database of this name.

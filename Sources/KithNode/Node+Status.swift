@@ -62,6 +62,7 @@ extension Node {
             }
         }
         for peer in home.peerBook.peers { problems += links.problems(of: peer) }
+        problems += trustProblems
         // What was switched off on purpose is no problem.
         if discovers, case .off(let reason, let remedy) = discoveryStatus {
             problems.append(

@@ -36,6 +36,9 @@ public final class Node {
     private let newcomers: Newcomers
     let pairing: PairingManager
     let invitations: InvitationManager
+    let trustManager: TrustManager
+    var keyAlarms = KeyAlarms()
+    var certificateTimer: LoopTimer?
     private var listener: Listener?
     private var administration: AdministrationServer?
     private var discovery: Discovery?
@@ -77,9 +80,10 @@ public final class Node {
         invitations = try InvitationManager(
             identity: identity, ownID: home.identity.nodeID, ownName: shownName, book: home.peerBook,
             newcomers: newcomers, log: log)
+        trustManager = try TrustManager(identity: home.identity, tls: identity, book: home.peerBook, log: log)
     }
 
-    private let identity: TLSIdentity
+    private var identity: TLSIdentity
 
     /// Starts a node.
     ///
@@ -90,6 +94,7 @@ public final class Node {
     ///   Nothing is left running then.
     public static func start(home: NodeHome, options: NodeOptions = NodeOptions()) async throws(KithError) -> Node {
         let lock = try home.lock()
+        try home.prepareIdentity()
         let node = try Node(home: home, options: options, lock: lock)
         do {
             try await node.begin()
@@ -106,11 +111,12 @@ public final class Node {
         links.onChange = { [weak self] in self?.statusChanged() }
         pairing.onChange = { [weak self] in self?.statusChanged() }
         invitations.onChange = { [weak self] in self?.statusChanged() }
-        newcomers.onTrust = { [weak self] id, name, address, terms throws(KithError) in
+        newcomers.onTrust = { [weak self] id, name, address, terms, method throws(KithError) in
             guard let self, !isStopping else { throw KithError(.closed, "the node is stopping") }
             if let address { links.answered(id, at: address) }
-            return try trust(id, name: name, terms: terms)
+            return try trust(id, name: name, terms: terms, method: method)
         }
+        beginTrust()
         registry.onOpen = { [weak self] database in
             guard let self else { return }
             database.onChange = { [weak self] in self?.links.databaseChanged($0, $1) }
@@ -129,6 +135,7 @@ public final class Node {
         hasStarted = true
         links.refresh()
         watchNetwork()
+        watchCertificate()
         discover()
         statusChanged()
     }
@@ -149,6 +156,8 @@ public final class Node {
         links.stop()
         pairing.stop()
         invitations.stop()
+        trustManager.stop()
+        certificateTimer?.cancel()
         newcomers.onTrust = nil
         await administration?.stop()
         await registry.closeAll()
@@ -256,19 +265,15 @@ public final class Node {
             try (options.listen ?? home.configuration.listen).map { text throws(KithError) in
                 try SocketAddress(parsing: text, defaultPort: wanted)
             } ?? .anyHost(port: wanted)
-        // Who asks for pairing may have any key, and can speak nothing else.
-        let server = try TLSContext.server(
-            identity: identity, verify: Self.verifier(home.peerBook),
-            protocols: [
-                PairingSession.applicationProtocol: { _ in .trusted },
-                InvitationSession.applicationProtocol: { _ in .trusted },
-            ])
-        let listener = try Listener.tcp(address, tls: server) { [weak self] connection in self?.accept(connection) }
+        let listener = try Listener.tcp(address, tls: try serverContext(identity)) { [weak self] connection in
+            self?.accept(connection)
+        }
         self.listener = listener
         port = listener.localAddress?.port ?? wanted
         listening = [listener.localAddress?.description ?? "port \(port)"]
         listener.onRefused = { [weak self] refused in
             guard let self else { return }
+            if let certificate = refused.certificate { noteShown(certificate, at: refused.remoteName) }
             let host = refused.remoteName.split(separator: ":").dropLast().joined(separator: ":")
             let who = refused.certificate.map { NodeID(subjectPublicKeyHash: $0.publicKeyHash).short + " " } ?? ""
             log.aboutStranger(
@@ -285,6 +290,7 @@ public final class Node {
         switch info.applicationProtocol {
         case PairingSession.applicationProtocol: return pairing.accept(connection, info)
         case InvitationSession.applicationProtocol: return invitations.accept(connection, info)
+        case TrustExchange.applicationProtocol: return trustManager.accept(connection, info)
         default: break
         }
         let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
@@ -295,6 +301,32 @@ public final class Node {
         self.inbound[key] = inbound
         inbound.onDone = { [weak self] in self?.inbound[key] = nil }
         inbound.start()
+    }
+
+    /// Ends what a peer has opened and what has not become a link yet.
+    func stopInbound(_ id: NodeID) {
+        for connection in inbound.values where connection.peer == id { connection.stop() }
+    }
+
+    /// Shows another certificate from now on.
+    func show(_ tls: TLSIdentity) throws(KithError) {
+        listener?.tls = try serverContext(tls)
+        links.client = try TLSContext.client(identity: tls, verify: Self.verifier(home.peerBook))
+        try pairing.use(tls)
+        try invitations.use(tls)
+        try trustManager.use(tls)
+        identity = tls
+    }
+
+    /// Who asks for pairing, or tells of keys, may have any key, and can speak nothing else.
+    private func serverContext(_ identity: TLSIdentity) throws(KithError) -> TLSContext {
+        try TLSContext.server(
+            identity: identity, verify: Self.verifier(home.peerBook),
+            protocols: [
+                PairingSession.applicationProtocol: { _ in .trusted },
+                InvitationSession.applicationProtocol: { _ in .trusted },
+                TrustExchange.applicationProtocol: { _ in .trusted },
+            ])
     }
 
     /// Has absent peers dialled as soon as this machine is on a network that it was not on.
@@ -316,18 +348,26 @@ public final class Node {
     ///
     /// - Throws: errors of the book: a name that is taken, this node itself, a disk that is full.
     @discardableResult
-    public func trust(_ id: NodeID, name: String?) throws(KithError) -> Peer { try trust(id, name: name, terms: nil) }
+    public func trust(_ id: NodeID, name: String?) throws(KithError) -> Peer {
+        try trust(id, name: name, terms: nil, method: .id)
+    }
 
-    /// - Parameter terms: how databases are shared with it from the first moment; `nil` leaves what is said.
-    func trust(_ id: NodeID, name: String?, terms: InvitationTerms?) throws(KithError) -> Peer {
+    /// - Parameters:
+    ///   - terms: how databases are shared with it from the first moment; `nil` leaves what is said.
+    ///   - method: how a person has decided it.
+    func trust(
+        _ id: NodeID, name: String?, terms: InvitationTerms?, method: PairingMethod
+    ) throws(KithError) -> Peer {
         guard id != home.identity.nodeID else {
             throw KithError(
                 .badRequest, "that is this node's own ID",
                 remedy: "Type the ID that kith id prints on the other machine")
         }
-        let name = name ?? nearby.name(shortID: id.short) ?? id.short
+        let name =
+            name ?? home.peerBook.revokedPeer(id)?.name ?? nearby.name(shortID: id.short) ?? id.short
         let old = home.peerBook.peer(id)
-        let peer = try home.peerBook.add(id, name: name, terms: terms)
+        let peer = try home.peerBook.add(id, name: name, terms: terms, method: method)
+        keyAlarms.forget(id)
         if let old { links.sharingChanged(from: old) }
         log("\(peer.name)  \(id.short)  is trusted now")
         links.refresh()
@@ -341,6 +381,8 @@ public final class Node {
     public func untrust(_ id: NodeID) throws(KithError) {
         let peer = try home.peerBook.remove(id)
         links.remove(peer: id)
+        stopInbound(id)
+        keyAlarms.forget(id)
         log("\(peer.name)  \(id.short)  is no longer trusted")
         statusChanged()
     }
@@ -406,13 +448,21 @@ public final class Node {
             nearby.removeAll()
             log("discovery off: \(reason)\(remedy.map { ". \($0)" } ?? "")")
         case .found(let found):
-            guard !found.isOwn else { return }
             let addresses = found.dialAddresses.compactMap { try? SocketAddress(parsing: $0) }
             guard let first = addresses.first else { return }
+            guard !found.isOwn else {
+                // This node seen by itself, or another machine with its key, which is asked.
+                if found.port != port || !NetworkWatcher.isOfThisMachine(found.addresses) { trustManager.ask(first) }
+                return
+            }
             if nearby.found(found, address: first.description) {
                 log.aboutStranger("\(found.instanceName)  \(found.shortID)  seen at \(first)")
             }
             links.discovered(shortID: found.shortID, addresses: addresses)
+            for peer in home.peerBook.peers where peer.id.short == found.shortID {
+                trustManager.tell(peer.id, isNews: true)
+            }
+            lookAtName(found.instanceName, shortID: found.shortID, addresses)
         case .lost(let instanceName, let interface): nearby.lost(instanceName: instanceName, interface: interface)
         case .published(let instanceName): log("published as \(instanceName)")
         case .notPublished(let reason, let remedy):

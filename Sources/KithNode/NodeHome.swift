@@ -1,7 +1,9 @@
 import CLinux
 import Glibc
 import KithDocuments
+import KithTransport
 import KithTrust
+import Synchronization
 
 /// The folder in which a node keeps everything: its key, its peers, its databases, and its socket while it runs.
 ///
@@ -15,14 +17,15 @@ public final class NodeHome: Sendable {
     /// The configuration, as `config.json` had it when the home was opened.
     public let configuration: NodeConfiguration
     /// The node's key and certificate.
-    public let identity: NodeIdentity
+    public var identity: NodeIdentity { currentIdentity.withLock { $0 } }
+    private let currentIdentity: Mutex<NodeIdentity>
     /// The nodes that this one trusts.
     public let peerBook: PeerBook
 
     private init(path: String, configuration: NodeConfiguration, identity: NodeIdentity, peerBook: PeerBook) {
         self.path = path
         self.configuration = configuration
-        self.identity = identity
+        currentIdentity = Mutex(identity)
         self.peerBook = peerBook
     }
 
@@ -73,7 +76,7 @@ public final class NodeHome: Sendable {
             : try NodeIdentity.create(inFolder: path + "/identity", name: name)
         let configuration = NodeConfiguration(name: name, port: port)
         try HomeFile.write(configuration.encoded(), to: path + "/config.json")
-        let book = try PeerBook(path: path + "/peers.json")
+        let book = try PeerBook(path: path + "/peers.json", ownIDs: [identity.nodeID] + identity.formerIDs)
         try HomeFile.write(Array("\(formatVersion)\n".utf8), to: path + "/format")
         return NodeHome(path: path, configuration: configuration, identity: identity, peerBook: book)
     }
@@ -90,11 +93,73 @@ public final class NodeHome: Sendable {
                 remedy: "Make one with kith init, or name another with --home")
         }
         try check(version: version, path: path)
+        let configuration = try NodeConfiguration(
+            parsing: try HomeFile.read(path + "/config.json", bytesMax: 1 << 20))
+        let identity = try NodeIdentity.load(fromFolder: path + "/identity")
         return NodeHome(
-            path: path,
-            configuration: try NodeConfiguration(parsing: try HomeFile.read(path + "/config.json", bytesMax: 1 << 20)),
-            identity: try NodeIdentity.load(fromFolder: path + "/identity"),
-            peerBook: try PeerBook(path: path + "/peers.json"))
+            path: path, configuration: configuration, identity: identity,
+            peerBook: try PeerBook(path: path + "/peers.json", ownIDs: [identity.nodeID] + identity.formerIDs))
+    }
+
+    /// Makes a new certificate for the node's key, durably.
+    ///
+    /// - Parameter name: the common name; `nil` for the configuration's.
+    /// - Returns: what peers are shown from then on.
+    /// - Throws: errors of the disk, `.internal`. Then the old one stays.
+    func renewCertificate(name: String?) throws(KithError) -> TLSIdentity {
+        let new = try NodeIdentity.renewCertificate(
+            inFolder: path + "/identity", name: name ?? Self.certificateName(configuration, identity))
+        guard new.nodeID == identity.nodeID else {
+            throw KithError(
+                .conflict, "the key in \(path) is another one than this node runs with", remedy: "Start the node anew")
+        }
+        let tls = try TLSIdentity(certificatePEM: new.certificatePEM, privateKeyPEM: new.privateKeyPEM)
+        currentIdentity.withLock { $0 = new }
+        return tls
+    }
+
+    /// What is told of the certificate.
+    public var certificateJSON: JSONValue {
+        let identity = identity
+        return JSONValue(object: [
+            ("id", .string(identity.nodeID.description)), ("name", .string(identity.certificateName)),
+            ("validThrough", .string(WallClock.text(identity.validThroughSeconds))),
+        ])
+    }
+
+    /// Renews the certificate while no node runs.
+    ///
+    /// - Throws: `.alreadyRunning`; errors of the disk.
+    public func renewCertificate() throws(KithError) {
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        _ = try renewCertificate(name: nil)
+    }
+
+    /// Gives the node another key while it does not run; the old key signs it, so that peers follow when they meet it. What
+    /// is in the home is afterwards of the new node ID: open it anew.
+    ///
+    /// - Returns: the new ID.
+    /// - Throws: `.alreadyRunning`; `.tooLarge` when it was rotated too often; errors of the disk. Then nothing has changed.
+    public func rotateKey() throws(KithError) -> NodeID {
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        let new = try NodeIdentity.rotateKey(
+            inFolder: path + "/identity", name: Self.certificateName(configuration, identity),
+            seconds: WallClock.seconds)
+        currentIdentity.withLock { $0 = new }
+        return new.nodeID
+    }
+
+    /// Puts the identity in order before a node runs with it; the home's lock is held.
+    func prepareIdentity() throws(KithError) {
+        NodeIdentity.sweep(besideFolder: path + "/identity")
+        try peerBook.signAnew(identity)
+    }
+
+    /// The configuration's rule for names is older than that of certificates.
+    private static func certificateName(_ configuration: NodeConfiguration, _ identity: NodeIdentity) -> String {
+        (try? NodeName.check(configuration.name)) == nil ? identity.certificateName : configuration.name
     }
 
     /// Takes the home for one node; the lock is free again when the object goes, also when the process is killed.

@@ -84,4 +84,20 @@ public enum NodeLimits {
     public static let refusalRetrySecondsMax: Int64 = 3_600
     /// How soon after a change it is looked whether refusals are about nothing any more.
     static let refusalLookSeconds = 0.5
+    /// Exchanges of statements that this node dials at the same time: others wait.
+    static let trustExchangesMax = 8
+    /// One address of an exchange takes at most so long.
+    static let trustExchangeSeconds = 20.0
+    /// What others have said is passed on within this time, by chance, so that a whole site does not talk at once.
+    static let trustSpreadSeconds = 5.0
+    /// How soon a peer that could not be told is tried again; it doubles each time, up to `trustAskSecondsMax`.
+    static let trustRetrySecondsMin = 5.0
+    /// How long an address is left alone after it was asked who is there; it doubles each time …
+    static let trustAskSecondsMin = 10.0
+    /// … up to this.
+    static let trustAskSecondsMax = 3_600.0
+    /// How often a running node looks whether its certificate is to be renewed.
+    static let certificateLookSeconds = 86_400.0
+    /// How long the answer to a revocation waits for peers that are connected to be told.
+    static let revokeSecondsMax = 3.0
 }

@@ -27,6 +27,8 @@ final class PeerLink {
     var onRefusals: (([ReplicationRefusal], [ReplicationAcceptance]) -> Void)?
     /// Called with revisions that got to their receiver, while `tellsArrivals`.
     var onArrivals: (([ReplicationArrival]) -> Void)?
+    /// Called when the peer has something to tell of keys, and asks to be dialled for that.
+    var onNote: (() -> Void)?
     /// Called once, with the reason.
     var onEnd: ((KithError) -> Void)?
     private(set) var lastHeardWallSeconds = WallClock.seconds
@@ -161,6 +163,17 @@ final class PeerLink {
         watch()
     }
 
+    /// Tells the peer that there is something to tell of keys. A text, which is nothing in BLIP: a peer that does not know it
+    /// passes it over.
+    func sendNote() {
+        guard !isEnded, peerIsKith else { return }
+        var bytes: [UInt8] = []
+        webSocket.appendMessage(.text, Self.note, to: &bytes)
+        connection.write(bytes)
+    }
+
+    private static let note = Array("kith-trust".utf8)
+
     private func finish(_ error: KithError) {
         guard !isEnded else { return }
         isEnded = true
@@ -174,6 +187,7 @@ final class PeerLink {
         onChange = nil
         onRefusals = nil
         onArrivals = nil
+        onNote = nil
         onEnd?(error)
     }
 
@@ -189,7 +203,7 @@ final class PeerLink {
             try webSocket.receive(bytes) { event in
                 switch event {
                 case .message(.binary, let payload): session.receive(frame: payload, now: now)
-                case .message: break
+                case .message(_, let payload): if payload.elementsEqual(Self.note) { onNote?() }
                 case .ping(let payload):
                     var pong: [UInt8] = []
                     webSocket.appendPong(payload, to: &pong)

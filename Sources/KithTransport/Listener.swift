@@ -22,7 +22,8 @@ public final class Listener: DescriptorHandler, TurnHandler {
     public var handshakeCount: Int { handshaking.count }
 
     private let descriptor: OwnedDescriptor
-    private let tls: TLSContext?
+    /// The settings of TLS for connections that come from now on.
+    public var tls: TLSContext?
     private let options: ListenerOptions
     private let onConnection: (Connection) -> Void
     private let socketFile: UnixSocketFile?

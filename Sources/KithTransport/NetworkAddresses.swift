@@ -27,6 +27,11 @@ struct NetworkAddresses: Equatable {
     /// What is here and was not there, in order.
     func came(since old: NetworkAddresses) -> [String] { names.subtracting(old.names).sorted() }
 
+    /// Whether one of these is an address of this machine, loopback not counted.
+    func contains(anyOf addresses: [String]) -> Bool {
+        names.contains { name in addresses.contains { name.hasSuffix(" " + $0) } }
+    }
+
     private static func text(_ address: UnsafeMutablePointer<sockaddr>) -> String? {
         let length =
             switch Int32(address.pointee.sa_family) {

@@ -28,6 +28,11 @@ public final class NetworkWatcher: DescriptorHandler {
         lookSoon()
     }
 
+    /// Whether one of these numeric addresses is this machine's now.
+    public nonisolated static func isOfThisMachine(_ addresses: [String]) -> Bool {
+        NetworkAddresses.current().contains(anyOf: addresses)
+    }
+
     /// Ends it; nothing is told any more.
     public func close() {
         guard socket.number >= 0 else { return }

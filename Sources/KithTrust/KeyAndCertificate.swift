@@ -1,4 +1,5 @@
 import COpenSSL
+import Glibc
 import KithDocuments
 
 /// OpenSSL's part of an identity: making and reading P-256 keys and certificates that sign themselves.
@@ -16,6 +17,17 @@ enum KeyAndCertificate {
         guard PEM_write_bio_PKCS8PrivateKey(keyText, key, nil, nil, 0, nil, nil) == 1 else {
             throw failed("the key cannot be written")
         }
+        return (SecretBytes(copying: contents(of: keyText)), try makeCertificate(for: key, name: name))
+    }
+
+    /// Makes a new certificate for a key that is there, as PEM.
+    static func makeCertificate(for key: SecretBytes, name: String) throws(KithError) -> [UInt8] {
+        guard let opened = openKey(key) else { throw failed("the key cannot be read") }
+        defer { EVP_PKEY_free(opened) }
+        return try makeCertificate(for: opened, name: name)
+    }
+
+    private static func makeCertificate(for key: OpaquePointer, name: String) throws(KithError) -> [UInt8] {
         guard let certificate = X509_new() else { throw failed("no memory for the certificate") }
         defer { X509_free(certificate) }
         try fill(certificate, key: key, name: name)
@@ -25,20 +37,14 @@ enum KeyAndCertificate {
         guard PEM_write_bio_X509(certificateText, certificate) == 1 else {
             throw failed("the certificate cannot be written")
         }
-        return (SecretBytes(copying: contents(of: keyText)), [UInt8](contents(of: certificateText)))
+        return [UInt8](contents(of: certificateText))
     }
 
     /// Checks that a key and a certificate are sound and belong together, and says who they are.
     static func read(
         key: SecretBytes, certificate: [UInt8], keyPath: String, certificatePath: String
-    ) throws(KithError) -> (nodeID: NodeID, commonName: String) {
-        ERR_clear_error()
-        let privateKey = key.withBytes { bytes -> OpaquePointer? in
-            guard let text = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
-            defer { BIO_free(text) }
-            return PEM_read_bio_PrivateKey(text, nil, refusePassword, nil)
-        }
-        guard let privateKey else {
+    ) throws(KithError) -> (nodeID: NodeID, commonName: String, validThroughSeconds: Int64) {
+        guard let privateKey = openKey(key) else {
             throw damaged("\(keyPath) is not a private key without password in PEM form")
         }
         defer { EVP_PKEY_free(privateKey) }
@@ -58,7 +64,34 @@ enum KeyAndCertificate {
             throw damaged("\(certificatePath) belongs to another key than \(keyPath)")
         }
         guard let hash = subjectPublicKeyHash(of: parsed) else { throw failed("the certificate cannot be read") }
-        return (NodeID(subjectPublicKeyHash: hash), commonName(of: parsed))
+        return (NodeID(subjectPublicKeyHash: hash), commonName(of: parsed), endSeconds(of: parsed))
+    }
+
+    /// Until when a certificate is valid, in seconds since 1970; the distant past where that cannot be read.
+    private static func endSeconds(of certificate: OpaquePointer) -> Int64 {
+        var parts = tm()
+        guard ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts) == 1 else {
+            ERR_clear_error()
+            return 0
+        }
+        return Int64(timegm(&parts))
+    }
+
+    /// Reads a key without password, which the caller frees.
+    private static func openKey(_ key: SecretBytes) -> OpaquePointer? {
+        ERR_clear_error()
+        return key.withBytes { bytes -> OpaquePointer? in
+            guard let text = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+            defer { BIO_free(text) }
+            return PEM_read_bio_PrivateKey(text, nil, refusePassword, nil)
+        }
+    }
+
+    /// Lends the key to OpenSSL; `nil` when it cannot be read.
+    static func withKey<R>(_ key: SecretBytes, _ body: (OpaquePointer) -> R) -> R? {
+        guard let opened = openKey(key) else { return nil }
+        defer { EVP_PKEY_free(opened) }
+        return body(opened)
     }
 
     /// SHA-256 over the DER form of the certificate's SubjectPublicKeyInfo.

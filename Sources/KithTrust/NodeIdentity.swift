@@ -17,6 +17,8 @@ public struct NodeIdentity: Sendable, CustomStringConvertible, CustomReflectable
     public static let keyFileName = "key.pem"
     /// The name of the certificate's file in the folder.
     public static let certificateFileName = "certificate.pem"
+    /// The name of the file in the folder that holds the statements of former rotations; there is none before the first.
+    static let rotationsFileName = "rotations"
 
     /// Who this node is.
     public let nodeID: NodeID
@@ -24,7 +26,14 @@ public struct NodeIdentity: Sendable, CustomStringConvertible, CustomReflectable
     public let certificateName: String
     /// The certificate as PEM text.
     public let certificatePEM: [UInt8]
-    private let key: SecretBytes
+    /// Until when the certificate is valid, in seconds since 1970. Peers do not look at it.
+    public let validThroughSeconds: Int64
+    /// The keys that this node had before, each with the statement of its rotation, oldest first.
+    public let rotations: [TrustStatement]
+    let key: SecretBytes
+
+    /// The IDs that this node had before.
+    public var formerIDs: [NodeID] { rotations.map(\.signer) }
 
     /// The private key as PEM text (PKCS #8). A copy: prefer `withPrivateKeyPEM(_:)`, whose memory is wiped.
     public var privateKeyPEM: [UInt8] { key.withBytes { [UInt8]($0) } }
@@ -61,7 +70,7 @@ public struct NodeIdentity: Sendable, CustomStringConvertible, CustomReflectable
                 throw PrivateFiles.failure("the folder \(folder) cannot be made", errno)
             }
             do throws(KithError) {
-                try fill(partialName, in: parent, made)
+                try fill(partialName, in: parent, made, rotations: [])
                 guard renameat(parent, partialName, parent, folderName) == 0 else {
                     if [ENOTEMPTY, EEXIST, ENOTDIR].contains(errno) {
                         throw KithError(
@@ -107,11 +116,15 @@ public struct NodeIdentity: Sendable, CustomStringConvertible, CustomReflectable
         let pair = try KeyAndCertificate.read(
             key: key, certificate: certificate, keyPath: keyPath, certificatePath: certificatePath)
         return NodeIdentity(
-            nodeID: pair.nodeID, certificateName: pair.commonName, certificatePEM: certificate, key: key)
+            nodeID: pair.nodeID, certificateName: pair.commonName, certificatePEM: certificate,
+            validThroughSeconds: pair.validThroughSeconds,
+            rotations: try rotations(to: pair.nodeID, path: folder + "/" + rotationsFileName), key: key)
     }
 
-    private static func fill(
-        _ name: String, in parent: Int32, _ made: (key: SecretBytes, certificate: [UInt8])
+    /// Writes the files of an identity into a new folder.
+    static func fill(
+        _ name: String, in parent: Int32, _ made: (key: SecretBytes, certificate: [UInt8]),
+        rotations: [TrustStatement]
     ) throws(KithError) {
         let folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { throw PrivateFiles.failure("the folder \(name) cannot be opened", errno) }
@@ -122,11 +135,18 @@ public struct NodeIdentity: Sendable, CustomStringConvertible, CustomReflectable
         try made.certificate.withUnsafeBufferPointer { bytes throws(KithError) in
             try PrivateFiles.create(certificateFileName, in: folder, UnsafeRawBufferPointer(bytes))
         }
+        if !rotations.isEmpty {
+            let text = rotations.map { Base64.encode($0.bytes) + "\n" }.joined()
+            try Array(text.utf8).withUnsafeBufferPointer { bytes throws(KithError) in
+                try PrivateFiles.create(rotationsFileName, in: folder, UnsafeRawBufferPointer(bytes))
+            }
+        }
         try PrivateFiles.sync(folder, path: name)
     }
 
-    private static func removePartial(_ name: String, in parent: Int32) {
-        for file in [keyFileName, certificateFileName] {
+    /// Removes a folder of an identity with its files.
+    static func removePartial(_ name: String, in parent: Int32) {
+        for file in [keyFileName, certificateFileName, rotationsFileName] {
             unlinkat(parent, name + "/" + file, 0)
         }
         unlinkat(parent, name, AT_REMOVEDIR)

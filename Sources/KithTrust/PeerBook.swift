@@ -15,48 +15,33 @@ import Synchronization
 /// empty book. One object per file: two would overwrite each other's changes.
 public final class PeerBook: Sendable {
     private let path: String
-    private let contents: Mutex<Contents>
+    /// The IDs that this node has and had.
+    let ownIDs: [NodeID]
+    let contents: Mutex<BookContents>
     /// Held while the file is written, so that changes take turns; `contents` is locked only for moments.
     private let writer = Mutex<Void>(())
 
-    /// What the book holds; the two dictionaries always say the same.
-    struct Contents {
-        var byID: [NodeID: Peer] = [:]
-        /// Keyed by the name as Swift compares text: two names that look the same (composed and decomposed letters) are
-        /// one name here, on purpose, since people choose by eye.
-        var idByName: [String: NodeID] = [:]
-
-        mutating func set(_ peer: Peer) {
-            remove(peer.id)
-            byID[peer.id] = peer
-            idByName[peer.name] = peer.id
-        }
-
-        mutating func remove(_ id: NodeID) {
-            guard let old = byID.removeValue(forKey: id) else { return }
-            idByName.removeValue(forKey: old.name)
-        }
-    }
-
     /// Opens the book; a file that is not there is an empty book, and the first change makes it.
     ///
+    /// - Parameter ownIDs: this node's ID and those that it had before; what is said of them revokes no peer.
     /// - Throws: `damaged` when the file is not a book, `newerFormat`, `badConfiguration` when others than the owner may
     ///   write to it, `inputOutput`.
-    public init(path: String) throws(KithError) {
+    public init(path: String, ownIDs: [NodeID] = []) throws(KithError) {
         self.path = path
+        self.ownIDs = ownIDs
         let read = try PrivateFiles.read(
             path, bytesMax: TrustLimits.bookFileBytesMax, forbiddenMode: 0o022, remedyMode: "600"
         ) { bytes throws(KithError) in try PeerBookFile.decode([UInt8](bytes), path: path) }
-        contents = Mutex(read ?? Contents())
+        contents = Mutex(read ?? BookContents())
     }
 
-    /// All peers, ordered by the bytes of their names.
+    /// All peers that are trusted, ordered by the bytes of their names.
     public var peers: [Peer] {
         contents.withLock { Array($0.byID.values) }
             .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
-    /// How many peers there are.
+    /// How many peers are trusted.
     public var count: Int { contents.withLock { $0.byID.count } }
 
     /// The peer whose certificate has this key, or `nil`: such a node is not trusted.
@@ -77,29 +62,33 @@ public final class PeerBook: Sendable {
 
     /// The peer that a person means: by name, else by node ID, else by the short form of an ID.
     ///
-    /// - Throws: `notFound`; `badName` when a short form fits several peers; `badNodeID` for a mistyped full ID.
-    public func find(_ text: String) throws(KithError) -> Peer {
+    /// - Parameter isRevoked: look also among those that are revoked, after those that are trusted.
+    /// - Throws: `notFound`; `badName` when it fits several peers; `badNodeID` for a mistyped full ID.
+    public func find(_ text: String, isRevoked: Bool = false) throws(KithError) -> Peer {
         if let peer = peer(named: text) { return peer }
+        let all = contents.withLock { Array($0.byID.values) + (isRevoked ? Array($0.revoked.values) : []) }
+        let named = all.filter { $0.name == text }
+        if named.count == 1 { return named[0] }
         let characters = text.utf8.filter { CheckedBase32.value(of: $0) != nil }
+        var found = named
         // Text as long as an ID and made of its characters is meant as one: then its typing mistakes are worth telling.
-        if characters.count >= CheckedBase32.characters - 4 {
-            if let peer = peer(try NodeID(parsing: text)) { return peer }
-        } else if characters.count == 8 {
+        if named.isEmpty, characters.count >= CheckedBase32.characters - 4 {
+            let id = try NodeID(parsing: text)
+            found = all.filter { $0.id == id }
+        } else if named.isEmpty, characters.count == 8 {
             let wanted = characters.map { CheckedBase32.alphabet[Int(CheckedBase32.value(of: $0)!)] }
-            let found = contents.withLock { contents in
-                contents.byID.values.filter { Array($0.id.compactShort.utf8) == wanted }
-            }
-            if found.count == 1 { return found[0] }
-            guard found.isEmpty else {
-                throw KithError(
-                    .badName, "\(found.count) peers have an ID that begins so", remedy: "Give the name or the whole ID")
-            }
+            found = all.filter { Array($0.id.compactShort.utf8) == wanted }
+        }
+        if found.count == 1 { return found[0] }
+        guard found.isEmpty else {
+            throw KithError(
+                .badName, "\(found.count) peers have this name, or an ID that begins so", remedy: "Give the whole ID")
         }
         throw KithError(.notFound, "there is no such peer", remedy: "See who is trusted with kith status")
     }
 
     /// Trusts a node from now on, or changes the name and addresses of one that is trusted already (its `trustedAt`
-    /// stays). The change is durable when the call returns.
+    /// stays). A person has decided it, so it also overrules all that has revoked the node. The change is durable when the call returns.
     ///
     /// - Parameters:
     ///   - id: the node.
@@ -107,13 +96,14 @@ public final class PeerBook: Sendable {
     ///   - addresses: `HOST:PORT` each; `nil` leaves those that are known.
     ///   - trustedAt: ISO 8601 in UTC; `nil` is now.
     ///   - terms: how databases are shared with it from now on; `nil` leaves what is said, which for a new one is nothing.
+    ///   - method: how it was paired; `nil` leaves what is known.
     /// - Returns: the peer as it is in the book.
     /// - Throws: `badName`, `nameTaken`, `tooLarge` when the book is full, `badConfiguration` for bad addresses,
     ///   `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
     @discardableResult
     public func add(
         _ id: NodeID, name: String, addresses: [String]? = nil, trustedAt: String? = nil,
-        terms: InvitationTerms? = nil
+        terms: InvitationTerms? = nil, method: PairingMethod? = nil
     ) throws(KithError) -> Peer {
         try NodeName.check(name)
         if let addresses { try PeerBookFile.check(addresses: addresses) }
@@ -124,16 +114,25 @@ public final class PeerBook: Sendable {
                     remedy: "Choose another name, or unpair \(other.short) first if it was set up anew")
             }
             let old = contents.byID[id]
-            guard old != nil || contents.byID.count < TrustLimits.peersMax else {
+            guard old != nil || contents.byID.count + contents.revoked.count < TrustLimits.peersMax else {
                 throw KithError(
                     .tooLarge, "the book has \(TrustLimits.peersMax) peers, which is the most it takes",
                     remedy: "Unpair nodes that are gone")
             }
-            let peer = Peer(
-                id: id, name: name, trustedAt: old?.trustedAt ?? trustedAt ?? Self.nowText(),
-                addresses: addresses ?? old?.addresses ?? [],
-                sharing: terms?.sharing ?? old?.sharing ?? PeerSharing(),
-                databases: terms?.databaseSharing ?? old?.databases ?? [:])
+            var peer =
+                old ?? contents.revoked[id]
+                ?? Peer(id: id, name: name, trustedAt: trustedAt ?? Self.nowText(), pairedBy: method)
+            if old == nil {
+                contents.overrule(allOf: peer, ownIDs)
+                peer.revocation = nil
+                peer.trustedAt = trustedAt ?? Self.nowText()
+                peer.pairedBy = method
+            }
+            peer.name = name
+            peer.addresses = addresses ?? peer.addresses
+            peer.sharing = terms?.sharing ?? peer.sharing
+            peer.databases = terms?.databaseSharing ?? peer.databases
+            if method != nil { contents.forgive(peer, ownIDs) }
             contents.set(peer)
             return peer
         }
@@ -170,49 +169,48 @@ public final class PeerBook: Sendable {
         _ id: NodeID, of database: DatabaseName?, _ change: (inout PeerSharing) -> Void
     ) throws(KithError) -> Peer {
         try self.change { contents throws(KithError) in
-            guard let old = contents.byID[id] else { throw Self.noPeer(id) }
-            var (sharing, databases) = (old.sharing, old.databases)
+            guard var peer = contents.byID[id] else { throw Self.noPeer(id) }
             if let database {
-                var one = databases[database] ?? PeerSharing()
+                var one = peer.databases[database] ?? PeerSharing()
                 change(&one)
-                databases[database] = one.isEmpty ? nil : one
-                guard databases.count <= TrustLimits.sharedDatabasesPerPeerMax else {
+                peer.databases[database] = one.isEmpty ? nil : one
+                guard peer.databases.count <= TrustLimits.sharedDatabasesPerPeerMax else {
                     throw KithError(
                         .tooLarge,
                         "something is said of \(TrustLimits.sharedDatabasesPerPeerMax) databases of this peer already",
                         remedy: "Say it of all of them, or take back what is said of those that are gone")
                 }
             } else {
-                change(&sharing)
+                change(&peer.sharing)
             }
-            let peer = Peer(
-                id: id, name: old.name, trustedAt: old.trustedAt, addresses: old.addresses, sharing: sharing,
-                databases: databases)
             contents.set(peer)
             return peer
         }
     }
 
-    /// Stops trusting a node, durably. Cutting its live connections is the caller's part.
+    /// Forgets a peer, also one that is revoked, and what it has said of others, durably. Cutting its live connections is the
+    /// caller's part. What has revoked it stays known: pairing it again overrules that.
     ///
     /// - Returns: the peer that was removed.
     /// - Throws: `notFound`, `homeNotWritable`, `diskFull`, `inputOutput`. Then it is still trusted.
     @discardableResult
     public func remove(_ id: NodeID) throws(KithError) -> Peer {
         try change { contents throws(KithError) in
-            guard let peer = contents.byID[id] else { throw Self.noPeer(id) }
+            guard let peer = contents.byID[id] ?? contents.revoked[id] else { throw Self.noPeer(id) }
             contents.remove(id)
+            contents.forgetStatements(by: peer)
             return peer
         }
     }
 
-    /// Changes a copy, writes it, and only then lets others see it.
-    private func change(
-        _ body: (inout Contents) throws(KithError) -> Peer
-    ) throws(KithError) -> Peer {
+    /// Changes a copy, writes it if it is another one now, and only then lets others see it.
+    func change<R>(_ body: (inout BookContents) throws(KithError) -> R) throws(KithError) -> R {
         try writer.withLock { _ throws(KithError) in
-            var copy = contents.withLock { $0 }
+            let old = contents.withLock { $0 }
+            var copy = old
             let result = try body(&copy)
+            guard copy != old else { return result }
+            if copy.statements != old.statements || copy.overruled != old.overruled { copy.statementsVersion += 1 }
             let encoded = PeerBookFile.encode(copy)
             // What is written can be read again.
             guard encoded.count <= TrustLimits.bookFileBytesMax else {
@@ -223,17 +221,18 @@ public final class PeerBook: Sendable {
             try encoded.withUnsafeBufferPointer { bytes throws(KithError) in
                 try PrivateFiles.replace(path, UnsafeRawBufferPointer(bytes))
             }
-            contents.withLock { $0 = copy }
+            let changed = copy
+            contents.withLock { $0 = changed }
             return result
         }
     }
 
-    private static func noPeer(_ id: NodeID) -> KithError {
+    static func noPeer(_ id: NodeID) -> KithError {
         KithError(.notFound, "\(id.short) is not a peer", remedy: "See who is trusted with kith status")
     }
 
     /// The wall clock in ISO 8601, UTC, to the second.
-    private static func nowText() -> String {
+    static func nowText() -> String {
         var now = time(nil)
         var parts = tm()
         gmtime_r(&now, &parts)

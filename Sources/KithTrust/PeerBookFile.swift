@@ -8,20 +8,29 @@ import KithDocuments
 ///
 ///     {…, "access": "read", "replication": "manual", "databases": {"notes": {"access": "none"}}}
 ///
-/// It is written only where something of it is said, so that a version that does not know it reads the others.
+/// Format 3 can say in addition how a peer was paired and when it was compared, its earlier IDs, and by whom it is revoked; and what
+/// nodes have said of keys, with what a person has overruled of that:
+///
+///     {…, "pairedBy": "number", "verifiedAt": "2026-…Z", "formerIDs": ["…"],
+///         "revocation": {"by": "ID", "name": "desk", "at": 1780000000, "reason": "lost"}}
+///     {…, "statements": ["base64", …], "overruled": [{"by": "ID", "of": "ID", "at": 1780000000}]}
+///
+/// A format is written only where something of it is said, so that a version that does not know it reads the others.
 ///
 /// The file decides who is let in, so reading is strict: anything that is not understood is an error that names it.
 enum PeerBookFile {
     /// The newest format that is known.
-    static let format = 2
+    static let format = 3
 
-    static func encode(_ contents: PeerBook.Contents) -> [UInt8] {
+    static func encode(_ contents: BookContents) -> [UInt8] {
         // In the order of IDs, so that a change of one peer changes one place of the file.
-        let peers = contents.byID.values.sorted { $0.id < $1.id }.map { peer -> JSONValue in
+        let all = Array(contents.byID.values) + Array(contents.revoked.values)
+        let peers = all.sorted { $0.id < $1.id }.map { peer -> JSONValue in
             var value: JSONValue = [
                 "id": .string(peer.id.description), "name": .string(peer.name), "trustedAt": .string(peer.trustedAt),
                 "addresses": .array(peer.addresses.map { .string($0) }),
             ]
+            encodeTrust(peer, in: &value)
             encode(peer.sharing, in: &value)
             guard !peer.databases.isEmpty else { return value }
             // In the order of names, like everything here.
@@ -35,8 +44,24 @@ enum PeerBookFile {
             value["databases"] = .object(members)
             return value
         }
-        let isShared = contents.byID.values.contains { !$0.sharing.isEmpty || !$0.databases.isEmpty }
-        let value: JSONValue = ["format": JSONValue(isShared ? 2 : 1), "peers": .array(peers)]
+        let isShared = all.contains { !$0.sharing.isEmpty || !$0.databases.isEmpty }
+        let saysMore =
+            !contents.statements.isEmpty || !contents.overruled.isEmpty
+            || all.contains {
+                $0.pairedBy != nil || $0.verifiedAt != nil || !$0.formerIDs.isEmpty || $0.revocation != nil
+            }
+        var value: JSONValue = ["format": JSONValue(saysMore ? 3 : isShared ? 2 : 1), "peers": .array(peers)]
+        if !contents.statements.isEmpty {
+            value["statements"] = .array(contents.statements.map { .string(Base64.encode($0.bytes)) })
+        }
+        if !contents.overruled.isEmpty {
+            value["overruled"] = .array(
+                contents.overruled.map {
+                    [
+                        "by": .string($0.by.description), "of": .string($0.of.description), "at": JSONValue($0.seconds),
+                    ]
+                })
+        }
         return Array((value.prettyText() + "\n").utf8)
     }
 
@@ -45,7 +70,7 @@ enum PeerBookFile {
         if let replication = sharing.replication { value["replication"] = .string(replication.rawValue) }
     }
 
-    static func decode(_ bytes: [UInt8], path: String) throws(KithError) -> PeerBook.Contents {
+    static func decode(_ bytes: [UInt8], path: String) throws(KithError) -> BookContents {
         let value: JSONValue
         do throws(KithError) {
             value = try JSONValue(parsing: bytes, bytesMax: TrustLimits.bookFileBytesMax)
@@ -60,33 +85,40 @@ enum PeerBookFile {
                 remedy: "Update Kith on this machine")
         }
         guard found >= 1 else { throw damaged(path, "has the unknown format \(found)") }
-        try checkNames(object, ["format", "peers"], path)
+        try checkNames(object, ["format", "peers"] + (found >= 3 ? ["statements", "overruled"] : []), path)
         guard let list = object["peers"]?.arrayValue else { throw damaged(path, "has no list of peers") }
         guard list.count <= TrustLimits.peersMax else {
             throw damaged(path, "has more than \(TrustLimits.peersMax) peers")
         }
-        var contents = PeerBook.Contents()
+        var contents = BookContents()
         for (index, entry) in list.enumerated() {
             let peer: Peer
             do throws(KithError) {
-                peer = try decodePeer(entry, path, saysSharing: found >= 2)
+                peer = try decodePeer(entry, path, format: Int(found))
             } catch {
                 throw damaged(path, "has a peer that cannot be read (number \(index + 1))", cause: error)
             }
-            guard contents.byID[peer.id] == nil else { throw damaged(path, "has \(peer.id.short) twice") }
-            guard contents.idByName[peer.name] == nil else { throw damaged(path, "has the name '\(peer.name)' twice") }
+            guard contents.byID[peer.id] == nil, contents.revoked[peer.id] == nil else {
+                throw damaged(path, "has \(peer.id.short) twice")
+            }
+            guard peer.revocation != nil || contents.idByName[peer.name] == nil else {
+                throw damaged(path, "has the name '\(peer.name)' twice")
+            }
             contents.set(peer)
         }
+        try decodeStatements(object, path, into: &contents)
         return contents
     }
 
     private static func decodePeer(
-        _ value: JSONValue, _ path: String, saysSharing: Bool
+        _ value: JSONValue, _ path: String, format: Int
     ) throws(KithError) -> Peer {
         guard let object = value.objectValue else { throw damaged(path, "has a peer that is not an object") }
         let sharing = ["access", "replication"]
         try checkNames(
-            object, ["id", "name", "trustedAt", "addresses"] + (saysSharing ? sharing + ["databases"] : []), path)
+            object,
+            ["id", "name", "trustedAt", "addresses"] + (format >= 2 ? sharing + ["databases"] : [])
+                + (format >= 3 ? trust : []), path)
         guard let idText = object["id"]?.stringValue, let name = object["name"]?.stringValue,
             let trustedAt = object["trustedAt"]?.stringValue, trustedAt.utf8.count <= 64
         else { throw damaged(path, "has a peer without id, name or trustedAt") }
@@ -111,9 +143,11 @@ enum PeerBookFile {
                 databases[try DatabaseName(name)] = try decodeSharing(one, path)
             }
         }
-        return Peer(
+        var peer = Peer(
             id: try NodeID(parsing: idText), name: name, trustedAt: trustedAt, addresses: addresses,
             sharing: try decodeSharing(object, path), databases: databases)
+        try decodeTrust(object, path, into: &peer)
+        return peer
     }
 
     private static func decodeSharing(_ object: JSONObject, _ path: String) throws(KithError) -> PeerSharing {
@@ -151,13 +185,13 @@ enum PeerBookFile {
         }
     }
 
-    private static func checkNames(_ object: JSONObject, _ known: [String], _ path: String) throws(KithError) {
+    static func checkNames(_ object: JSONObject, _ known: [String], _ path: String) throws(KithError) {
         for name in object.names where !known.contains(where: { Array($0.utf8) == Array(name.utf8) }) {
             throw damaged(path, "has the unknown field '\(name.prefix(40))'")
         }
     }
 
-    private static func damaged(_ path: String, _ what: String, cause: KithError? = nil) -> KithError {
+    static func damaged(_ path: String, _ what: String, cause: KithError? = nil) -> KithError {
         KithError(
             .damaged, "\(path) \(what)", remedy: "Repair it or restore it from a backup; nobody is let in meanwhile",
             cause: cause)

@@ -21,4 +21,19 @@ public enum TrustLimits {
     public static let certificateValidDays: Int32 = 20 * 365
     /// The longest text that is looked at when a node ID is read; an ID with generous spaces is below 150.
     public static let nodeIDTextBytesMax = 512
+    /// The longest statement of a node about keys (`TrustStatement`); a real one has at most 407 bytes.
+    public static let statementBytesMax = 512
+    /// The longest reason of a revocation.
+    public static let reasonBytesMax = 200
+    /// How many revocations of one node are kept; what is more does not count, so that nobody fills the book of others.
+    public static let revocationsBySignerMax = 100
+    /// How many statements the book keeps in all, and one side tells in one exchange.
+    public static let statementsMax = 1_000
+    /// How many earlier keys of one node are known, and how often a node can rotate its key before it is paired anew.
+    public static let formerKeysMax = 32
+    /// Wrong signatures after which an exchange of statements ends: what a stranger can make this node compute.
+    public static let wrongSignaturesMax = 4
+    /// A certificate is renewed when it is valid for less than this. Half of its time, so that a node that is started once in
+    /// ten years never has one that has ended.
+    public static let certificateRenewDays = 10 * 365
 }

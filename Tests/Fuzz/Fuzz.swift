@@ -9,6 +9,7 @@ private let targets: [(name: String, run: @Sendable (UnsafeRawBufferPointer) -> 
     ("node-id", { fuzzNodeID($0) }),
     ("pairing", { fuzzPairing($0) }),
     ("invitation", { fuzzInvitation($0) }),
+    ("statement", { fuzzStatement($0) }),
     ("canonical-json", { fuzzCanonicalJSON($0) }),
     ("revision-tree", { fuzzRevisionTree($0) }),
     ("revision-id", { fuzzRevisionID($0) }),

@@ -57,3 +57,31 @@ func fuzzInvitation(_ bytes: UnsafeRawBufferPointer) {
     precondition(session.takeOutput().count < 4096)
     _ = try? InvitationCode(parsing: String(decoding: bytes, as: UTF8.self))
 }
+
+/// Any bytes as a statement, and as what the other side of an exchange sends, in two pieces: what is read is what was given, and
+/// what is kept of it stays small.
+func fuzzStatement(_ bytes: UnsafeRawBufferPointer) {
+    if let statement = try? TrustStatement(verifying: Array(bytes)) {
+        precondition(statement.bytes == Array(bytes) && statement.seconds >= 0)
+        precondition((statement.revoked == nil) != (statement.successor == nil))
+    }
+    guard let first = bytes.first else { return }
+    var exchange = TrustExchange(
+        instance: [UInt8](repeating: 7, count: TrustExchange.instanceByteCount), rotations: [])
+    let half = max(1, Int(first) * bytes.count / 256)
+    for piece in [bytes[1..<max(1, half)], bytes[max(1, half)...]] {
+        for step in exchange.receive(UnsafeRawBufferPointer(rebasing: piece)) {
+            switch step {
+            case .introduced(let instance, let rotations):
+                precondition(instance.count == TrustExchange.instanceByteCount)
+                precondition(rotations.count <= TrustLimits.formerKeysMax)
+                exchange.tell([])
+            case .told(let statements):
+                precondition(statements.allSatisfy { (1...TrustLimits.statementBytesMax).contains($0.count) })
+                exchange.confirm()
+            case .stored: break
+            }
+        }
+    }
+    precondition(!(exchange.isBroken && exchange.isDone))
+}

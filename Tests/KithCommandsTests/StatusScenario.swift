@@ -116,6 +116,14 @@ struct StatusScenario: Sendable, CustomTestStringConvertible {
         problems: """
             {"code":"conflicts","severity":"attention","subject":"notes","text":"2 documents in conflict","command":"kith conflicts notes"}
             """)
+    static let trust = StatusScenario(
+        "trust", health: "attention", peers: [laptop],
+        problems: """
+            {"code":"revoked","severity":"attention","subject":"tablet","text":"revoked by desk-mac on 2026-05-06 (left on the train); nothing is exchanged with it","command":"kith peers restore tablet"},
+            {"code":"revoked-here","severity":"attention","subject":"desk-mac","text":"has revoked this node on 2026-05-06; other nodes follow it","command":"kith pair T1ZB-66QE"},
+            {"code":"key-changed","severity":"attention","subject":"laptop","text":"shows another key, P3WE-8HJ2 at 192.168.1.51:4984, and not M4VT-90XC; nothing is exchanged with it","command":"kith peers verify laptop"},
+            {"code":"key-shared","severity":"attention","subject":"this node","text":"192.168.1.77:4984 has this node's own key: its home was copied, and the two refuse each other","command":"kith key rotate   (on one of them, while it is stopped)"}
+            """)
     static let refused = StatusScenario(
         "refused",
         peers: [
@@ -150,7 +158,7 @@ struct StatusScenario: Sendable, CustomTestStringConvertible {
 
     static let all = [
         alone, fresh, inSync, syncing, mixed, offline, allOffline, blocked, nearbyNodes, hostileNames, conflicts,
-        refused,
+        refused, trust,
         discoveryOff, stopped,
     ]
 }

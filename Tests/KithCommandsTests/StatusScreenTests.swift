@@ -112,6 +112,33 @@ struct StatusScreenTests {
         #expect(throws: KithError.self) { try nobody.lines(report, Self.moment, Self.plain) }
     }
 
+    @Test("a peer is shown whole, revoked or not, and what is to be compared with it")
+    func trustCards() throws {
+        let own = "K7QX-2M9F-0000-0000"
+        let common =
+            #""id":"M4VT-90XC-0000-0000","short":"M4VT-90XC","name":"laptop","trustedAt":"2026-05-03T10:02:11Z""#
+        let trusted = try JSONValue(
+            parsing: """
+                {\(common),"pairedBy":"number","verifiedAt":null,"connected":true,"revocation":null,"access":"read",
+                 "addresses":["192.168.1.34:4984","192.168.1.35:4984"],"formerIDs":["T1ZB-66QE-0000-0000"],
+                 "databases":{"photos":{"access":"none","replication":null}}}
+                """)
+        let revoked = try JSONValue(
+            parsing: """
+                {\(common),"verifiedAt":"2026-05-04T10:00:00Z","connected":false,"lastSeenAt":"2026-05-06T12:00:00Z",
+                 "revocation":{"by":"desk\\u001b[2J","at":"2026-05-06T12:20:00Z","reason":"lost","here":false}}
+                """)
+        let compared = try JSONValue(
+            parsing: """
+                {\(common),"ownID":"\(own)","ownName":"kitchen-pi","verifiedAt":null,
+                 "words":["acorn","amber","anchor","apple","arrow","autumn","badge","bamboo","basket","beach","bishop","blanket"],
+                 "shown":{"id":"P3WE-8HJ2-0000-0000","address":"192.168.1.51:4984"}}
+                """)
+        let cards = [trusted, revoked].map { PeerCard(peer: $0, moment: Self.moment, style: Self.plain).lines }
+        let lines = cards + [VerificationCard(value: compared, moment: Self.moment, style: Self.plain).lines]
+        expectGolden(lines.map { $0.map { $0 + "\n" }.joined() }.joined(separator: "\n"), "peers.txt")
+    }
+
     @Test("the page of a database says what was refused, by whom and why")
     func refusedPage() throws {
         let view = try StatusView(try ArgumentParser(spec: StatusCommand.spec).parse(["notes"]))

@@ -17,6 +17,12 @@ struct TrustCommandTests {
             KnownNode(name: name ?? id.short, id: id.description, short: id.short)
         }
 
+        func renewCertificate() throws -> JSONValue { ["validThrough": "2046-05-03T10:02:11Z"] }
+
+        func rotateKey() throws -> KnownNode {
+            KnownNode(name: node.name, id: other.description, short: other.short)
+        }
+
         func untrust(_ nameOrID: String) throws -> KnownNode {
             KnownNode(name: nameOrID, id: other.description, short: other.short)
         }

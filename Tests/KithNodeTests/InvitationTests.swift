@@ -119,4 +119,53 @@ struct InvitationTests {
         #expect(links.dropFirst().allSatisfy { $0.session?.state == .challenged })
         for link in links { link.end(.cancelled) }
     }
+
+    /// Uses a code at these hosts, to its end.
+    private func use(_ code: InvitationCode, at node: Running, of hosts: [Running]) async throws -> JoinAttempt {
+        let candidates = try hosts.map {
+            JoinAttempt.Candidate(
+                addresses: [try SocketAddress(parsing: "127.0.0.1:\($0.node.port)")], shortID: $0.id.short)
+        }
+        let attempt = try await node.node.invitations.use(code, with: candidates)
+        await node.until { _ in attempt.isOver }
+        return attempt
+    }
+
+    @Test("a code is proved to three machines at most, however many say that it may be theirs")
+    func proofs() async throws {
+        let guest = try await Running("tablet")
+        var hosts: [(node: Running, invitation: Invitation)] = []
+        var last: InvitationCode?
+        for index in 0...NodeLimits.joinProofsMax {
+            let host = try await Running("host-\(index)")
+            let (invitation, code) = try await host.node.invitations.invite(terms: nil, seconds: 600)
+            hosts.append((host, invitation))
+            last = code
+        }
+        let attempt = try await use(try wrong(try #require(last)), at: guest, of: hosts.map(\.node))
+        #expect(attempt.doubtful == NodeLimits.joinProofsMax && attempt.peer == nil)
+        #expect(attempt.error?.code == .notTrusted)
+        #expect(hosts.map(\.invitation.triesLeft).reduce(0, +) == NodeLimits.invitationTriesMax * hosts.count - 3)
+        #expect(hosts.allSatisfy { $0.invitation.triesLeft >= NodeLimits.invitationTriesMax - 1 })
+    }
+
+    @Test("who is trusted already keeps what he may do, unless the invitation says something else")
+    func knownPeer() async throws {
+        let (host, tablet) = (try await Running("kitchen-pi"), try await Running("tablet"))
+        try host.node.trust(tablet.id, name: "my tablet")
+        try host.node.setSharing(with: tablet.id) { $0.access = .read }
+        let (_, code) = try await host.node.invitations.invite(terms: nil, seconds: 600)
+        let asBefore = try await use(code, at: tablet, of: [host])
+        #expect(asBefore.terms == ["as_before": true] && asBefore.peer != nil)
+        await host.until { _ in host.home.peerBook.peer(tablet.id)?.sharing.access == .read }
+        #expect(host.home.peerBook.peer(tablet.id)?.name == "my tablet")
+        let clinic = try DatabaseName("clinic")
+        let terms = try InvitationTerms(databases: [clinic], access: .write)
+        let (invitation, other) = try await host.node.invitations.invite(terms: terms, seconds: 600)
+        #expect(try await use(other, at: tablet, of: [host]).terms == terms.json)
+        await host.until { _ in invitation.state == .used }
+        let peer = try #require(host.home.peerBook.peer(tablet.id))
+        #expect(peer.access(to: clinic) == .write)
+        #expect(try peer.access(to: DatabaseName("other")) == .noAccess)
+    }
 }

@@ -15,13 +15,19 @@ enum PeersCommand: Command {
 
     static func run(_ arguments: ParsedArguments, _ context: CommandContext) throws -> Int32 {
         var peers: [JSONValue]
+        var revoked: [JSONValue] = []
         if let name = arguments.positional(0) {
-            peers = [try one(name, NodeRequest("GET", ["_kith", "peers", name]), context)]
+            let peer = try one(name, NodeRequest("GET", ["_kith", "peers", name]), context)
+            let isRevoked = peer["revocation"].map { $0 != .null } ?? false
+            (peers, revoked) = isRevoked ? ([], [peer]) : ([peer], [])
         } else {
-            peers = try context.node.json(NodeRequest("GET", ["_kith", "peers"]))["peers"]?.arrayValue ?? []
+            let answer = try context.node.json(NodeRequest("GET", ["_kith", "peers"]))
+            peers = answer["peers"]?.arrayValue ?? []
+            revoked = answer["revoked"]?.arrayValue ?? []
         }
         try show(peers, asJSON: arguments.has("json"), context.console)
-        if peers.isEmpty, context.console.style.isTerminal {
+        try showRevoked(revoked, asJSON: arguments.has("json"), belowOthers: !peers.isEmpty, context.console)
+        if peers.isEmpty, revoked.isEmpty, context.console.style.isTerminal {
             context.console.note("There is no peer yet. See who is nearby with: kith pair")
         }
         return ExitStatus.success
@@ -65,7 +71,29 @@ enum PeersCommand: Command {
         for line in table.lines { try console.print(line) }
     }
 
-    private static func may(_ access: String) -> String {
+    /// Prints those that are revoked, with who has said so.
+    private static func showRevoked(
+        _ peers: [JSONValue], asJSON: Bool, belowOthers: Bool, _ console: Console
+    ) throws {
+        if asJSON {
+            for peer in peers { try console.print(peer.canonicalText()) }
+            return
+        }
+        guard !peers.isEmpty else { return }
+        if belowOthers { try console.print("") }
+        var table = TextTable(console.style)
+        table.add(["REVOKED", "ID", "BY"].map { TextTable.Cell($0, .dim) })
+        for peer in peers {
+            table.add([
+                TextTable.Cell(DisplayText.safe(peer["name"]?.stringValue ?? "")),
+                TextTable.Cell(DisplayText.safe(peer["short"]?.stringValue ?? "")),
+                TextTable.Cell(PeerCard.revocation(peer["revocation"] ?? [:], .current)),
+            ])
+        }
+        for line in table.lines { try console.print(line) }
+    }
+
+    static func may(_ access: String) -> String {
         switch access {
         case "both": "read and write"
         case "none": "nothing"
@@ -73,7 +101,7 @@ enum PeersCommand: Command {
         }
     }
 
-    private static func replicated(_ replication: String) -> String {
+    static func replicated(_ replication: String) -> String {
         switch replication {
         case "continuous": "always"
         case "manual": "on demand"

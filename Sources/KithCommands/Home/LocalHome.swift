@@ -1,3 +1,4 @@
+import KithDocuments
 import KithTrust
 
 /// A home whose node does not run, as far as commands read and change it.
@@ -9,4 +10,10 @@ protocol LocalHome {
 
     /// Forgets a node, found by its name or ID.
     func untrust(_ nameOrID: String) throws -> KnownNode
+
+    /// Makes a new certificate; what is told of it, as the node tells it.
+    func renewCertificate() throws -> JSONValue
+
+    /// Makes a new key.
+    func rotateKey() throws -> KnownNode
 }

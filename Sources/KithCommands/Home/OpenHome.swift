@@ -1,3 +1,4 @@
+import KithDocuments
 import KithNode
 import KithTrust
 
@@ -16,14 +17,24 @@ struct OpenHome: LocalHome {
         // Held until the book is written, so that no node starts with the one before.
         let lock = try home.lock()
         defer { withExtendedLifetime(lock) {} }
-        let peer = try home.peerBook.add(id, name: name ?? home.peerBook.peer(id)?.name ?? id.short)
+        let peer = try home.peerBook.add(id, name: name ?? home.peerBook.peer(id)?.name ?? id.short, method: .id)
         return Self.known(peer)
     }
 
     func untrust(_ nameOrID: String) throws -> KnownNode {
         let lock = try home.lock()
         defer { withExtendedLifetime(lock) {} }
-        return Self.known(try home.peerBook.remove(try home.peerBook.find(nameOrID).id))
+        return Self.known(try home.peerBook.remove(try home.peerBook.find(nameOrID, isRevoked: true).id))
+    }
+
+    func renewCertificate() throws -> JSONValue {
+        try home.renewCertificate()
+        return home.certificateJSON
+    }
+
+    func rotateKey() throws -> KnownNode {
+        let id = try home.rotateKey()
+        return KnownNode(name: home.configuration.name, id: id.description, short: id.short)
     }
 
     private static func known(_ peer: Peer) -> KnownNode {

@@ -13,7 +13,7 @@ final class InvitationManager {
     private let book: PeerBook
     private let log: NodeLog
     /// The client's side of TLS: takes any key, since the code decides about it.
-    private let client: TLSContext
+    private var client: TLSContext
     private var invitations: [Invitation] = []
     private var joins: [JoinAttempt] = []
     private var guests: [InvitationLink] = []
@@ -33,9 +33,16 @@ final class InvitationManager {
         self.newcomers = newcomers
         self.book = book
         self.log = log
-        client = try TLSContext.client(
+        client = try Self.client(identity)
+    }
+
+    private static func client(_ identity: TLSIdentity) throws(KithError) -> TLSContext {
+        try TLSContext.client(
             identity: identity, verify: { _ in .trusted }, applicationProtocol: InvitationSession.applicationProtocol)
     }
+
+    /// Shows another certificate from now on.
+    func use(_ identity: TLSIdentity) throws(KithError) { client = try Self.client(identity) }
 
     func invitation(_ number: Int) -> Invitation? { invitations.first { $0.number == number } }
     func join(_ number: Int) -> JoinAttempt? { joins.first { $0.number == number } }
@@ -134,7 +141,8 @@ final class InvitationManager {
             case .agreed:
                 do {
                     let peer = try newcomers.trust(
-                        session.peerID, calling: session.peerName, at: nil, terms: invitation.terms)
+                        session.peerID, calling: session.peerName, at: nil, by: .invitation,
+                        terms: invitation.terms)
                     link.stored()
                     invitation.guest = (name, link.address)
                     invitation.used(by: peer)
@@ -189,7 +197,7 @@ final class InvitationManager {
             guard let session = link.session, session.state == .agreed else {
                 throw KithError(.internal, "a node was to be trusted before both sides have agreed")
             }
-            return try newcomers.trust(session.peerID, calling: session.peerName, at: link.dialled)
+            return try newcomers.trust(session.peerID, calling: session.peerName, at: link.dialled, by: .invitation)
         } onChange: { [weak self] attempt in
             guard let self else { return }
             if attempt.isOver, attempt.doubtful > 0 {

@@ -11,7 +11,7 @@ final class PairingManager {
     let ownID: NodeID
     let ownName: String
     /// The client's side of TLS: takes any key, since comparing the numbers decides about it.
-    let client: TLSContext
+    private(set) var client: TLSContext
     private let book: PeerBook
     private let newcomers: Newcomers
     private let log: NodeLog
@@ -32,9 +32,16 @@ final class PairingManager {
         self.book = book
         self.newcomers = newcomers
         self.log = log
-        client = try TLSContext.client(
+        client = try Self.client(identity)
+    }
+
+    private static func client(_ identity: TLSIdentity) throws(KithError) -> TLSContext {
+        try TLSContext.client(
             identity: identity, verify: { _ in .trusted }, applicationProtocol: PairingSession.applicationProtocol)
     }
+
+    /// Shows another certificate from now on.
+    func use(_ identity: TLSIdentity) throws(KithError) { client = try Self.client(identity) }
 
     /// All of them, in the order in which they began.
     var all: [NodePairing] { pairings }
@@ -115,7 +122,7 @@ final class PairingManager {
         guard let session = pairing.session, session.state == .agreed else {
             throw KithError(.internal, "a node was to be trusted before both sides have agreed")
         }
-        return try newcomers.trust(session.peerID, calling: session.peerName, at: pairing.dialled)
+        return try newcomers.trust(session.peerID, calling: session.peerName, at: pairing.dialled, by: .number)
     }
 
     func changed(_ pairing: NodePairing) {

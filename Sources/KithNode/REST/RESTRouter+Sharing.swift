@@ -39,31 +39,10 @@ extension RESTRouter {
             }
         }
         let now = try node.setSharing(with: id, of: database) { sharing in for change in changes { change(&sharing) } }
-        exchange.respond(HTTPAnswer(200, Self.json(now)))
+        exchange.respond(HTTPAnswer(200, json(now)))
     }
 
     private static func wrong(_ name: String, _ values: [String]) -> KithError {
         KithError(.badRequest, "\(name) must be one of: \(values.joined(separator: ", "))")
-    }
-
-    static func json(_ peer: Peer) -> JSONValue {
-        JSONValue(object: [
-            ("id", .string(peer.id.description)), ("short", .string(peer.id.short)), ("name", .string(peer.name)),
-            ("trustedAt", .string(peer.trustedAt)), ("access", JSONValue(optional: peer.sharing.access?.rawValue)),
-            ("replication", JSONValue(optional: peer.sharing.replication?.rawValue)),
-            (
-                "databases",
-                JSONValue(
-                    object: peer.databases.sorted { $0.key < $1.key }.map { name, sharing in
-                        (
-                            name.text,
-                            JSONValue(object: [
-                                ("access", JSONValue(optional: sharing.access?.rawValue)),
-                                ("replication", JSONValue(optional: sharing.replication?.rawValue)),
-                            ])
-                        )
-                    })
-            ),
-        ])
     }
 }

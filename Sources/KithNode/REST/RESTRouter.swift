@@ -74,10 +74,17 @@ final class RESTRouter {
         case "peers" where request.path.count == 2:
             try allow(request, "GET", "HEAD")
             exchange.respond(
-                HTTPAnswer(200, JSONValue(object: [("peers", .array(node.home.peerBook.peers.map(Self.json)))])))
+                HTTPAnswer(
+                    200,
+                    JSONValue(object: [
+                        ("peers", .array(node.home.peerBook.peers.map(json))),
+                        ("revoked", .array(node.home.peerBook.revokedPeers.map(json))),
+                    ])))
         case "peers" where request.path.count == 3: try peer(exchange, request.path[2])
         case "peers" where request.path.count == 4 && request.path[3] == "sharing":
             try sharing(exchange, request.path[2])
+        case "peers" where request.path.count == 4: try await trust(exchange, request.path[2], request.path[3])
+        case "certificate" where request.path.count == 2: try certificate(exchange)
         case "pairings": try await pairings(exchange)
         case "invitations": try await invitations(exchange)
         case "joins": try await joins(exchange)
@@ -112,8 +119,8 @@ final class RESTRouter {
                         ("name", .string(peer.name)),
                     ])))
         default:
-            let peer = try node.home.peerBook.find(text)
-            if request.method == "GET" { return exchange.respond(HTTPAnswer(200, Self.json(peer))) }
+            let peer = try node.home.peerBook.find(text, isRevoked: true)
+            if request.method == "GET" { return exchange.respond(HTTPAnswer(200, json(peer))) }
             try node.untrust(peer.id)
             exchange.respond(
                 HTTPAnswer(

@@ -1,0 +1,58 @@
+import COpenSSL
+
+/// The public key of whoever signs a statement: an EC P-256 key as the DER form of its SubjectPublicKeyInfo (RFC 5480),
+/// in the one encoding that this program makes.
+struct StatementKey: Hashable, Sendable {
+    /// How many bytes it has: the header of RFC 5480 and an uncompressed point.
+    static let byteCount = 91
+
+    let der: [UInt8]
+    /// Whose key it is.
+    let nodeID: NodeID
+
+    /// Takes the bytes if they are such a key.
+    init?(der: [UInt8]) {
+        guard der.count == Self.byteCount, let key = Self.read(der) else { return nil }
+        defer { EVP_PKEY_free(key) }
+        // Another encoding of the same key would have another ID.
+        guard kith_is_p256(key) == 1, Self.der(of: key) == der else {
+            ERR_clear_error()
+            return nil
+        }
+        self.der = der
+        nodeID = NodeID(subjectPublicKeyHash: ContentDigest.sha256(der))
+    }
+
+    /// Whether this key has signed the message: ECDSA with SHA-256 (FIPS 186-5), the signature in DER (RFC 3279, section
+    /// 2.2.3), in its one encoding.
+    func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard let key = Self.read(der), let context = EVP_MD_CTX_new() else { return false }
+        defer {
+            EVP_PKEY_free(key)
+            EVP_MD_CTX_free(context)
+            ERR_clear_error()
+        }
+        return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
+            && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+
+    /// The DER form of a key's public part.
+    static func der(of key: OpaquePointer) -> [UInt8]? {
+        var der: UnsafeMutablePointer<UInt8>?
+        let length = i2d_PUBKEY(key, &der)
+        guard length > 0, let der else { return nil }
+        defer { kith_OPENSSL_free(der) }
+        return Array(UnsafeBufferPointer(start: der, count: Int(length)))
+    }
+
+    /// Reads a key, which the caller frees.
+    private static func read(_ der: [UInt8]) -> OpaquePointer? {
+        ERR_clear_error()
+        return der.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            let key = d2i_PUBKEY(nil, &position, bytes.count)
+            ERR_clear_error()
+            return key
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import KithDocuments
+import Testing
+
+@testable import KithTrust
+
+@Suite("Revoking")
+struct RevocationTests {
+    @Test("a revocation is passed on, holds after a restart, and says who and why")
+    func passedOn() throws {
+        let nodes = try Site.of("a", "b", "c", "d")
+        let (a, b, c, d) = (nodes[0], nodes[1], nodes[2], nodes[3])
+        #expect(try a.revoke(c.id).revocation?.isOwn == true)
+        #expect(!a.trusts(c) && a.book.revokedPeer(c.id) != nil)
+        try Site.meet(a, b)
+        #expect(!b.trusts(c))
+        // a is off from here on; b tells d.
+        let effects = try Site.meet(b, d)
+        #expect(effects.count == 1 && !d.trusts(c))
+        try d.restart()
+        let said = d.book.revokedPeer(c.id)?.revocation
+        #expect(!d.trusts(c))
+        #expect(said == PeerRevocation(by: a.id, byName: "a", seconds: 1_800_000_000, reason: "lost"))
+        // c is told why nobody talks to it, and nothing else.
+        try b.book.remove(d.id)
+        #expect(b.book.statementsToTell(c.id).map(\.revoked) == [c.id])
+        _ = try c.book.receive(b.tells(c))
+        #expect(c.book.revocationsOfOwn.map(\.byName) == ["a"])
+        #expect(c.trusts(a) && c.trusts(b))
+    }
+
+    @Test("only who is trusted by its present key is heard")
+    func whoCounts() throws {
+        let nodes = try Site.of("a", "b", "c")
+        let (a, b, c) = (nodes[0], nodes[1], nodes[2])
+        let stranger = try Site.Member("stranger")
+        try stranger.book.add(c.id, name: "c")
+        try stranger.revoke(c.id)
+        #expect(try b.book.receive(stranger.book.statementsToTell(stranger.id).map(\.bytes)).effects.isEmpty)
+        let forged = try stranger.identity.revocation(of: c.id, reason: "", seconds: 1).bytes
+        #expect(try b.book.receive([forged]).effects.isEmpty)
+        #expect(b.trusts(c) && b.book.statementsToTell(a.id).isEmpty)
+        // c was revoked by a: what c says from then on does not count, and what a and c say of each other stays with who came first.
+        try a.revoke(c.id)
+        try Site.meet(a, b)
+        let late = try c.identity.revocation(of: a.id, reason: "", seconds: 1).bytes
+        #expect(try b.book.receive([late]).effects.isEmpty)
+        #expect(b.trusts(a))
+        // Nor when a person has let c in again.
+        try b.book.restore(c.id)
+        #expect(try b.book.receive([late]).effects.isEmpty)
+        #expect(b.trusts(a) && b.trusts(c))
+    }
+
+    @Test("what a node had said before it was revoked itself stands until a person decides, and is passed on no more")
+    func revokedRevoker() throws {
+        let nodes = try Site.of("a", "b", "thief", "c")
+        let (a, b, thief, c) = (nodes[0], nodes[1], nodes[2], nodes[3])
+        try thief.revoke(c.id)
+        try Site.meet(thief, b)
+        #expect(!b.trusts(c))
+        try a.revoke(thief.id)
+        try Site.meet(a, b)
+        #expect(!b.trusts(c) && !b.trusts(thief))
+        #expect(b.book.statementsToTell(a.id).map(\.revoked) == [thief.id])
+        try b.book.restore(c.id)
+        #expect(b.trusts(c))
+    }
+
+    @Test("a person overrules on one node; the same statement does not come back, a later one does")
+    func overruled() throws {
+        let nodes = try Site.of("a", "b", "c")
+        let (a, b, c) = (nodes[0], nodes[1], nodes[2])
+        for isPairedAgain in [false, true] {
+            let seconds: Int64 = isPairedAgain ? 2_000_000_000 : 1_000
+            try a.revoke(c.id, seconds: seconds)
+            try Site.meet(a, b)
+            #expect(!b.trusts(c))
+            if isPairedAgain {
+                try b.book.add(c.id, name: "c again", method: .number)
+            } else {
+                try b.book.restore(c.id)
+            }
+            try Site.meet(a, b)
+            try b.restart()
+            try Site.meet(a, b)
+            #expect(b.trusts(c))
+            // Neither does b tell others what it does not follow.
+            #expect(b.book.statementsToTell(a.id).isEmpty)
+        }
+        // The clock of a is wrong by years, and backwards: what it says later is later all the same.
+        try a.revoke(c.id, seconds: 5)
+        try Site.meet(a, b)
+        #expect(b.book.revokedPeer(c.id)?.revocation?.seconds == 2_000_000_001)
+    }
+
+    @Test("an old statement that is played back changes nothing")
+    func replay() throws {
+        let nodes = try Site.of("a", "b", "c")
+        let (a, b, c) = (nodes[0], nodes[1], nodes[2])
+        try a.revoke(c.id, reason: "first", seconds: 10)
+        let old = a.tells(b)
+        try a.revoke(c.id, reason: "second", seconds: 20)
+        try Site.meet(a, b)
+        try b.book.restore(c.id)
+        #expect(try b.book.receive(old).effects.isEmpty)
+        #expect(b.trusts(c))
+    }
+
+    @Test("one node fills neither the book nor the time of another")
+    func bounds() throws {
+        let nodes = try Site.of("a", "b", "c")
+        let (a, b, c) = (nodes[0], nodes[1], nodes[2])
+        let flood = try (0..<UInt8(TrustLimits.revocationsBySignerMax + 20)).map { number in
+            try a.identity.revocation(
+                of: NodeID(subjectPublicKeyHash: [UInt8](repeating: number, count: 32)), reason: "", seconds: 1
+            ).bytes
+        }
+        #expect(try b.book.receive(flood).effects.isEmpty)
+        #expect(b.book.statementsToTell(c.id).count == TrustLimits.revocationsBySignerMax)
+        // What concerns somebody here finds room all the same.
+        try a.revoke(c.id)
+        #expect(try b.book.receive(a.tells(b)).effects.count == 1)
+        // Wrong signatures are not computed without end, and right ones before them count.
+        var wrong = flood.map { bytes in Array(bytes.dropLast()) + [bytes.last! ^ 1] }
+        for index in wrong.indices { wrong[index][9] = 2 }
+        #expect(try b.book.receive(wrong).faults.count == TrustLimits.wrongSignaturesMax)
+    }
+
+    @Test("what a person takes back, forgets or revokes as well is as it was said")
+    func persons() throws {
+        let nodes = try Site.of("a", "b", "c")
+        let (a, b, c) = (nodes[0], nodes[1], nodes[2])
+        try a.revoke(c.id)
+        try Site.meet(a, b)
+        // b's person agrees: it is no alarm any more.
+        #expect(try b.revoke(c.id, reason: "me too").revocation?.isOwn == true)
+        try b.book.remove(c.id)
+        #expect(b.book.revokedPeers.isEmpty && !b.trusts(c))
+        try Site.meet(a, b)
+        #expect(!b.trusts(c))
+        expectError(.notFound) { try b.book.restore(c.id) }
+        try b.book.add(c.id, name: "c", method: .id)
+        try Site.meet(a, b)
+        #expect(b.trusts(c))
+        // A name that went to another machine meanwhile.
+        try b.revoke(c.id)
+        let new = try Site.Member("new")
+        try b.book.add(new.id, name: "c")
+        expectError(.nameTaken) { try b.book.restore(c.id) }
+        #expect(try b.book.restore(c.id, name: "old c").name == "old c")
+        // c hears that it is revoked, and is paired again by a: it is over.
+        _ = try c.book.receive(a.tells(c))
+        #expect(Set(c.book.revocationsOfOwn.map(\.byName)) == ["a", "b"])
+        try c.book.add(a.id, name: "a", method: .number)
+        #expect(c.book.revocationsOfOwn.map(\.byName) == ["b"])
+    }
+}
