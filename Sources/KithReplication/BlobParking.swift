@@ -1,10 +1,11 @@
 import KithStore
 import Synchronization
 
-/// Blobs of a database whose transfer was interrupted, for the next link that fetches them. They are in memory, so they
-/// outlive links and not the process; the store removes what nobody went on with.
+/// Blobs of a database whose transfer was interrupted, for the next link that fetches them, with what is not stored of them
+/// yet. What is let go of here, and what a process leaves that ends, stays in the store for a time (`Database.resumeBlob`).
 final class BlobParking: Sendable {
-    /// Interrupted blobs that are kept; of one more the oldest is given up. Each holds up to a mebibyte in the store's writer.
+    /// Interrupted blobs that are kept; of one more the oldest is let go of. Each holds up to two mebibytes in the store's
+    /// writer.
     static let parkedMax = 16
     /// A shorter beginning is not worth keeping: it is a piece that the sender reads in one go.
     static let parkedBytesMin: UInt64 = 256 << 10
@@ -15,19 +16,20 @@ final class BlobParking: Sendable {
     /// Keeps what was received of a blob, if somebody can go on with it.
     func leave(_ writer: BlobWriter, _ key: BlobKey) {
         guard writer.canContinue, writer.byteCount >= Self.parkedBytesMin else { return }
-        // What is given up is let go of outside of the lock, since that writes to the store.
-        let givenUp: BlobWriter? = parked.withLock { parked in
+        // Outside of the lock, since that writes to the store.
+        let shorter: BlobWriter? = parked.withLock { parked in
             if let index = parked.firstIndex(where: { $0.key == key }) {
                 // Two links received it: the longer beginning is kept.
-                guard parked[index].writer.byteCount < writer.byteCount else { return nil }
+                guard parked[index].writer.byteCount < writer.byteCount else { return writer }
                 let shorter = parked.remove(at: index).writer
                 parked.append((key, writer))
                 return shorter
             }
             parked.append((key, writer))
-            return parked.count > Self.parkedMax ? parked.removeFirst().writer : nil
+            if parked.count > Self.parkedMax { parked.removeFirst() }
+            return nil
         }
-        withExtendedLifetime(givenUp) {}
+        shorter?.cancel()
     }
 
     /// Takes what was received of a blob, or `nil`.

@@ -190,7 +190,8 @@ final class BlobReceiver {
         session.standing.attachmentBytesReceived += UInt64(bytes.count)
         guard !fetch.isGivenUp else { return session.consume(bytes.count, ofResponseTo: fetch.tag) }
         fetch.receivedBytes += UInt64(bytes.count)
-        fetch.pending.append(contentsOf: bytes)
+        // Mostly nothing waits, and the bytes need not be copied.
+        if fetch.pending.isEmpty { fetch.pending = bytes } else { fetch.pending.append(contentsOf: bytes) }
         guard fetch.receivedBytes <= fetch.key.length else {
             return fail(fetch, Self.wrongLength(fetch.key, fetch.receivedBytes))
         }
@@ -257,24 +258,31 @@ final class BlobReceiver {
     /// A sender that cannot go on ends early, since BLIP has no way to say so: most likely the document was edited, which the
     /// answer to another request tells.
     private func endedEarly(_ fetch: BlobFetch) {
-        let count = (earlyEnds[fetch.key] ?? 0) + 1
-        if count < limits.blobAttemptsMax {
-            earlyEnds[fetch.key] = count
-            give(up: fetch)
-        } else {
-            fail(fetch, Self.wrongLength(fetch.key, fetch.receivedBytes))
-        }
+        giveUpForNow(fetch, Self.wrongLength(fetch.key, fetch.receivedBytes))
         close(fetch)
+    }
+
+    /// Has it fetched once more, unless that has happened too often.
+    private func giveUpForNow(_ fetch: BlobFetch, _ error: KithError) {
+        let count = (earlyEnds[fetch.key] ?? 0) + 1
+        guard count < limits.blobAttemptsMax else { return fail(fetch, error) }
+        earlyEnds[fetch.key] = count
+        give(up: fetch)
     }
 
     // MARK: Ends
 
     /// What is wrong with the bytes is their documents' affair; what is wrong with the disk ends the link.
     private func storeRefused(_ fetch: BlobFetch, _ result: StoreResult) {
-        guard case .failed(let error) = result, error.code == .badDocument || error.code == .tooLarge else {
-            return session.storeFailed(result)
+        guard case .failed(let error) = result else { return session.storeFailed(result) }
+        switch error.code {
+        case .badDocument, .tooLarge: fail(fetch, error)
+        // The beginning went: another process has taken it up, or the clock was set.
+        case .notFound:
+            fetch.blob?.spoil()
+            giveUpForNow(fetch, error)
+        default: session.storeFailed(result)
         }
-        fail(fetch, error)
     }
 
     /// The blob cannot be had: all revisions that wait for it are refused, with the reason.

@@ -5,7 +5,7 @@ import Synchronization
 /// A blob that a link is receiving: the writer of the store, and where to leave it when the link is lost.
 ///
 /// Whoever lets go of it leaves the blob to the next link, which goes on behind the bytes that are here; unless it was
-/// spoiled or finished.
+/// spoiled, which removes them, or finished.
 public final class IncomingBlob: Sendable {
     let key: BlobKey
     let writer: BlobWriter
@@ -19,7 +19,7 @@ public final class IncomingBlob: Sendable {
     }
 
     deinit {
-        if !isSpoiled.load(ordering: .relaxed) { parking.leave(writer, key) }
+        if isSpoiled.load(ordering: .relaxed) { writer.cancel() } else { parking.leave(writer, key) }
     }
 
     /// Says that nobody shall go on with these bytes.

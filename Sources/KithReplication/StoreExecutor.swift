@@ -78,14 +78,20 @@ public struct StoreExecutor: Sendable {
     ) -> Bool {
         switch request {
         case .beginBlob(let digest, let length, let resumes):
-            do {
-                let key = BlobKey(digest: digest, length: length)
-                let known = resumes ? parking.take(key) : nil
-                let writer = try known ?? database.makeBlob(digest: digest, length: length)
-                completion(
-                    .blobBegun(IncomingBlob(key, writer, parking: parking), offset: known?.byteCount ?? 0))
-            } catch {
-                completion(.failed(Self.kithError(error)))
+            let key = BlobKey(digest: digest, length: length)
+            let begun: @Sendable (Result<BlobWriter, any Error>) -> Void = { [parking] result in
+                switch result {
+                case .success(let writer):
+                    completion(.blobBegun(IncomingBlob(key, writer, parking: parking), offset: writer.byteCount))
+                case .failure(let error): completion(.failed(Self.kithError(error)))
+                }
+            }
+            if !resumes {
+                begun(Result { try database.makeBlob(digest: digest, length: length) })
+            } else if let known = parking.take(key) {
+                begun(.success(known))
+            } else {
+                database.resumeBlob(digest: digest, length: length, completion: begun)
             }
         case .appendBlob(let blob, let bytes):
             // Held until the end, so that nobody goes on with it while it is being written.

@@ -6,4 +6,9 @@ public struct Blob: Sendable, Hashable {
     public let digest: AttachmentDigest
     /// How many bytes there are.
     public let length: UInt64
+
+    package init(digest: AttachmentDigest, length: UInt64) {
+        self.digest = digest
+        self.length = length
+    }
 }

@@ -79,7 +79,7 @@ final class BlobChecker {
                     return
                 }
                 bytesRead += bytes.count
-                if try connection.hasher.checksum(bytes) != row.int(2) {
+                if try !PieceChecksum.isRight(row.int(2), for: bytes, connection.hasher) {
                     checker.fault("the checksum of a piece of attachment number \(number) is wrong")
                 }
                 try hasher.add(bytes)

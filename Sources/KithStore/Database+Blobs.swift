@@ -10,6 +10,65 @@ extension Database {
         try BlobWriter(self, digest: digest, length: length)
     }
 
+    /// Begins a blob that is streamed in, or goes on with the beginning of it that somebody left here: a transfer that was cut
+    /// off, also one of a process that was killed. At most a day old ones are kept, and of those the newest.
+    ///
+    /// The bytes that are here are read and hashed again first. What is damaged, or cannot be read, is begun anew.
+    ///
+    /// - Parameters:
+    ///   - digest: what all of the bytes must have.
+    ///   - length: how many there must be.
+    ///   - completion: is given a writer, whose `byteCount` says where to go on; called here or on a thread of the database.
+    public func resumeBlob(
+        digest: AttachmentDigest, length: UInt64,
+        completion: @escaping @Sendable (Result<BlobWriter, any Error>) -> Void
+    ) {
+        let expected = Blob(digest: digest, length: length)
+        let beginAnew: @Sendable () -> Void = { [self] in
+            completion(Result { try makeBlob(digest: digest, length: length) })
+        }
+        let now = clock()
+        let lease = blobLease(isExpected: true)
+        submitRead { snapshot in
+            try !snapshot.beginnings(of: expected, now: now).isEmpty
+        } completion: { [self] result in
+            guard case .success(true) = result else { return beginAnew() }
+            submitWrite { [self] transaction -> BlobBeginning? in
+                let found = try transaction.beginnings(of: expected, now: now)
+                // In the transaction, so that of two links only one goes on with it.
+                let free = blobsUnderWay.update { numbers in
+                    let free = found.first { !numbers.contains($0.number) }
+                    if let free { numbers.insert(free.number) }
+                    return free
+                }
+                guard let free else { return nil }
+                try transaction.leaseBeginning(free.number, until: lease)
+                return BlobBeginning(
+                    number: free.number, expected: expected, stored: free.stored, leasedUntil: lease,
+                    hasher: try RunningDigest())
+            } completion: { [self] result in
+                guard case .success(let beginning?) = result else { return beginAnew() }
+                rehash(beginning, from: 0) { [self] isWhole in
+                    if isWhole { return completion(.success(BlobWriter(self, beginning))) }
+                    _ = blobsUnderWay.update { $0.remove(beginning.number) }
+                    submitWrite({ try $0.abandonBlob(beginning.number) }, completion: { _ in beginAnew() })
+                }
+            }
+        }
+    }
+
+    /// Hashes the bytes that are there, a bounded part in each read.
+    private func rehash(_ beginning: BlobBeginning, from offset: Int, _ done: @escaping @Sendable (Bool) -> Void) {
+        guard offset < beginning.stored else { return done(true) }
+        let end = min(offset + StoreLimits.blobResumeStepBytes, beginning.stored)
+        submitRead { snapshot in
+            try snapshot.readPieces(ofBlob: beginning.number, from: offset, to: end) { try beginning.hasher.add($0) }
+        } completion: { [self] result in
+            guard case .success(true) = result else { return done(false) }
+            rehash(beginning, from: end, done)
+        }
+    }
+
     /// Reads a piece of a blob, in a snapshot of its own: for whoever sends a blob slowly, without keeping the log from
     /// being emptied meanwhile.
     ///
@@ -31,20 +90,26 @@ extension Database {
         }
     }
 
-    /// Until when a blob stays that nothing refers to.
-    func blobLease() -> Int64 { clock() + StoreLimits.blobLeaseMilliseconds }
+    /// Until when a blob stays that nothing refers to; with `isExpected` the beginning of one that can be taken up again.
+    func blobLease(isExpected: Bool) -> Int64 {
+        clock() + (isExpected ? StoreLimits.blobBeginningLeaseMilliseconds : StoreLimits.blobLeaseMilliseconds)
+    }
 
     /// Stores a blob as one that is streamed in is stored, on the calling thread: for tests that play everything on one.
     package func streamBlobHere(_ bytes: [UInt8]) throws -> Blob {
         let size = StoreLimits.blobPieceBytes
-        let lease = blobLease()
+        let lease = blobLease(isExpected: false)
         var number: Int?
         var stored = 0
         while bytes.count - stored > size {
             let (before, piece, position) = (number, bytes[stored..<stored + size], stored)
-            number = try writeBlocking {
+            let outcome = Monitor<Result<Int, any Error>?>(nil)
+            submitUnflushedWrite {
                 try $0.extendBlob(before, by: [piece], after: position, leasedUntil: lease)
+            } completion: { result in
+                outcome.update { $0 = result }
             }
+            number = try outcome.wait { $0 }.get()
             stored += size
         }
         let digest = try AttachmentDigest(bytes: MessageDigest(.sha1).hash(bytes))

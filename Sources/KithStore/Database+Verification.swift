@@ -41,6 +41,38 @@ extension Database {
     }
 }
 
+extension Database {
+    /// Gives the pieces of all blobs the checksums that they had before format 5: for tests.
+    package func makeOldPieceChecksums() throws {
+        try connection.use { connection in
+            for place in try connection.texts("SELECT place FROM blob_piece") {
+                let hasher = try MessageDigest(.sha256)
+                try connection.query("SELECT bytes FROM blob_piece WHERE place = \(place)") { row in
+                    guard try row.step() else { return }
+                    try hasher.begin()
+                    try hasher.add(row.unownedBytes(0))
+                }
+                let checksum = try hasher.end().prefix(8).reduce(0) { $0 << 8 | Int($1) }
+                try connection.execute("UPDATE blob_piece SET checksum = \(checksum) WHERE place = \(place)")
+            }
+        }
+    }
+
+    /// Leaves a piece of a blob that is to become what is expected, as a dead process does: for tests.
+    package func leaveBeginningHere(_ bytes: [UInt8], of expected: Blob) throws {
+        let lease = blobLease(isExpected: true)
+        let outcome = Monitor<Result<Int, any Error>?>(nil)
+        submitUnflushedWrite {
+            let number = try $0.extendBlob(nil, by: [bytes[...]], after: 0, leasedUntil: lease, expected: expected)
+            try $0.abandonOldBeginnings(except: [number])
+            return number
+        } completion: { result in
+            outcome.update { $0 = result }
+        }
+        _ = try outcome.wait { $0 }.get()
+    }
+}
+
 extension WriteTransaction {
     /// One step of the removal of unused blobs: for tests.
     package func removeUnusedBlobsHere(now: Int64) throws -> Int64? { try removeUnusedBlobs(now: now) }

@@ -31,6 +31,8 @@ public final class Database: Sendable {
     let readers: ReaderPool
     let maintenance: Maintenance
     private let observers = Observers()
+    /// The numbers of blobs that writers of this process are adding to.
+    let blobsUnderWay = Monitor<Set<Int>>([])
     /// The time in milliseconds since 1970.
     let clock: @Sendable () -> Int64
     /// What other processes hear of commits, and what is heard of theirs: nil in memory, and where nothing happens by
@@ -78,7 +80,7 @@ public final class Database: Sendable {
             try connection.requireLog()
             try DatabaseFile.migrate(connection, from: version)
         }
-        if !options.isDurable { try connection.execute("PRAGMA synchronous = OFF") }
+        if !options.isDurable { try connection.makeNotDurable() }
         let identifiers = try DatabaseFile.asDamage(databaseName) { () throws(KithError) in
             try connection.texts("SELECT public_id FROM meta UNION ALL SELECT private_id FROM meta")
         }
@@ -96,7 +98,8 @@ public final class Database: Sendable {
         bell?.ring()
         writer = Writer(
             databaseName: databaseName, mode: options.writer, connection: self.connection, observers: observers,
-            clock: options.clock, bell: bell)
+            clock: options.clock, bell: bell,
+            logMover: isInMemory ? nil : LogMover(path: path, databaseName: databaseName, options: options))
         readers = ReaderPool(
             databaseName: databaseName, mode: options.writer,
             source: isInMemory ? .shared(self.connection) : .file(path: path, vfsName: options.vfsName),
@@ -153,6 +156,7 @@ public final class Database: Sendable {
         maintenance.waitUntilClosed()
         writer.waitUntilClosed()
         readers.waitUntilClosed()
+        writer.logMover?.close()
         try? connection.use { connection in
             try? connection.checkpoint()
             connection.close()
@@ -226,6 +230,15 @@ public final class Database: Sendable {
         let outcome = Monitor<Result<T, any Error>?>(nil)
         submitWrite(body) { result in outcome.update { $0 = result } }
         return try outcome.wait { $0 }.get()
+    }
+
+    /// Queues `body`, and tells its success as soon as it is committed, without waiting for the disk: in a power cut it may be
+    /// lost, as long as no write that waits has been committed after it. For what only a later write makes use of.
+    func submitUnflushedWrite<T: Sendable>(
+        _ body: @escaping @Sendable (WriteTransaction) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+        writer.submit(WriteJob(body, completion, waitsForDisk: false))
     }
 
     /// Writes that are queued and have not begun.

@@ -21,7 +21,9 @@ extension DatabaseFile {
                     try connection.execute("ALTER TABLE meta ADD COLUMN merge_policy INTEGER NOT NULL DEFAULT 0")
                 }
                 // Format 3 did not keep what was refused.
-                try connection.execute(StoreSchema.refusalTable)
+                if version <= 3 { try connection.execute(StoreSchema.refusalTable) }
+                // Format 4 forgot what an interrupted blob was to become, and had another checksum of pieces.
+                if version >= 2 { try migrateFrom4(connection) }
                 try connection.execute("PRAGMA user_version = \(StoreSchema.formatVersion)")
             }
             try connection.execute("COMMIT")
@@ -29,6 +31,15 @@ extension DatabaseFile {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             throw error
         }
+    }
+
+    private static func migrateFrom4(_ connection: SQLiteConnection) throws(KithError) {
+        try connection.execute(
+            """
+            ALTER TABLE blob ADD COLUMN expected BLOB;
+            ALTER TABLE blob ADD COLUMN expected_length INTEGER;
+            CREATE INDEX blob_expected ON blob (expected) WHERE expected IS NOT NULL;
+            """)
     }
 
     /// Format 1 had one collection, counters in `meta`, and neither blobs nor expiry. Rows are copied, since a column that

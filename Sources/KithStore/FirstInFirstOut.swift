@@ -6,6 +6,9 @@ struct FirstInFirstOut<Element> {
     var count: Int { elements.count - head }
     var isEmpty: Bool { head == elements.count }
 
+    /// The element that is taken next.
+    var first: Element? { head < elements.count ? elements[head] : nil }
+
     mutating func append(_ element: Element) {
         elements.append(element)
     }

@@ -26,6 +26,11 @@ final class SQLiteConnection: @unchecked Sendable {
     private(set) var handle: OpaquePointer?
     /// Which file it has open, for `OpenFiles`.
     private var file: OpenFiles.FileID?
+    /// Pages in the write-ahead log after the last commit of this connection.
+    fileprivate(set) var logPages = 0
+    /// Whether a commit waits for the disk; not so in a simulation.
+    private var isDurable = true
+    private var commitsWait = true
     /// Whether a lock that another process holds is waited for.
     var waitsForLocks = true
     /// When the current waiting for a lock has begun.
@@ -90,12 +95,37 @@ final class SQLiteConnection: @unchecked Sendable {
             // A commit is answered only after it is on the disk: goal 1.
             try execute("PRAGMA synchronous = FULL")
             try execute("PRAGMA cache_size = -\(StoreLimits.writerCacheKibibytes)")
-            try execute("PRAGMA wal_autocheckpoint = \(StoreLimits.checkpointAfterPages)")
+            // The writer says when the log is moved, and tells results before that.
+            try execute("PRAGMA wal_autocheckpoint = 0")
+            sqlite3_wal_hook(handle, noteLogPages, Unmanaged.passUnretained(self).toOpaque())
             try execute("PRAGMA journal_size_limit = \(StoreLimits.idleLogBytesMax)")
         case .reader:
             try execute("PRAGMA cache_size = -\(StoreLimits.readerCacheKibibytes)")
             try execute("PRAGMA query_only = ON")
         }
+    }
+
+    /// Lets no commit wait for the disk: for simulations.
+    func makeNotDurable() throws(KithError) {
+        try execute("PRAGMA synchronous = OFF")
+        isDurable = false
+    }
+
+    /// Whether the next commits wait for the disk. One that does not is lost in a power cut, unless one after it has
+    /// waited: then all before it are on the disk too. Not inside a transaction.
+    func setCommitsWait(_ isOn: Bool) throws(KithError) {
+        guard isDurable, isOn != commitsWait else { return }
+        try execute(isOn ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+        commitsWait = isOn
+    }
+
+    /// Moves what it can of the write-ahead log into the main file, while others read and write.
+    ///
+    /// - Throws: when the file cannot be written. Nothing is lost then: the log still has it.
+    func moveLog() throws(KithError) {
+        guard let handle else { throw .closed(databaseName) }
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        guard code == SQLITE_OK || code & 0xFF == SQLITE_BUSY else { throw error(code) }
     }
 
     /// Finds out now rather than at the first write whether the file can be written.
@@ -263,6 +293,15 @@ final class SQLiteConnection: @unchecked Sendable {
 private func lockIsHeld(_ context: UnsafeMutableRawPointer?, _ attempts: Int32) -> Int32 {
     guard let context else { return 0 }
     return Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue().waitForLock(attempts) ? 1 : 0
+}
+
+/// Called by SQLite after each commit to the log.
+private func noteLogPages(
+    _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ pages: Int32
+) -> Int32 {
+    guard let context else { return SQLITE_OK }
+    Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue().logPages = Int(pages)
+    return SQLITE_OK
 }
 
 private func refuseCommit(_ context: UnsafeMutableRawPointer?) -> Int32 { 1 }

@@ -38,7 +38,7 @@ extension Snapshot {
                 let start = UInt64(expected) * size
                 let count = min(size, length - start)
                 guard BlobPlace.piece(of: statement.int(0)) == expected, UInt64(bytes.count) == count,
-                    try connection.hasher.checksum(bytes) == statement.int(1)
+                    try PieceChecksum.isRight(statement.int(1), for: bytes, connection.hasher)
                 else { throw damagedBlob(digest) }
                 let wanted = range.clamped(to: start..<(start + count))
                 let isWanted = try body(
@@ -63,6 +63,43 @@ extension Snapshot {
             return true
         }
         return try AttachmentDigest(bytes: hasher.end())
+    }
+
+    /// The beginnings of a blob that somebody left, the longest first.
+    final func beginnings(of expected: Blob, now: Int64) throws -> [(number: Int, stored: Int)] {
+        try connection.with(.blobBeginning) { statement in
+            statement.bind(copyingBlob: expected.digest.bytes, at: 1)
+            statement.bind(Int(expected.length), at: 2)
+            statement.bind(Int(now), at: 3)
+            var found: [(number: Int, stored: Int)] = []
+            while try statement.step() { found.append((statement.int(0), statement.int(1))) }
+            return found
+        }
+    }
+
+    /// Reads bytes of a blob that is not finished, from and to the ends of pieces, each verified.
+    ///
+    /// - Returns: whether all of them are there and right.
+    final func readPieces(
+        ofBlob number: Int, from start: Int, to end: Int, _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws -> Bool {
+        let size = StoreLimits.blobPieceBytes
+        let connection = try connection
+        return try connection.with(.pieces) { statement in
+            statement.bind(BlobPlace.place(blob: number, piece: start / size), at: 1)
+            statement.bind(BlobPlace.place(blob: number, piece: end / size - 1), at: 2)
+            statement.bind((end - start) / size, at: 3)
+            var offset = start
+            while try statement.step() {
+                let bytes = statement.unownedBytes(2)
+                guard BlobPlace.piece(of: statement.int(0)) == offset / size, bytes.count == size,
+                    try PieceChecksum.isRight(statement.int(1), for: bytes, connection.hasher)
+                else { return false }
+                try body(bytes)
+                offset += size
+            }
+            return offset == end
+        }
     }
 
     private func damagedBlob(_ digest: AttachmentDigest) -> KithError {

@@ -77,9 +77,15 @@ public enum StoreLimits {
     /// Page cache of each reader's connection: holds the index by ID of a hundred thousand documents while their bodies
     /// pass through, so that a read by ID reads one page of the file instead of two.
     static let readerCacheKibibytes = 8_192
-    /// Pages in the write-ahead log after which a commit also moves them to the main file: larger means fewer flushes
-    /// while much is written, and a larger log.
-    static let checkpointAfterPages = 4_096
+    /// Pages in the write-ahead log after which they are moved to the main file, beside the writing: larger means fewer
+    /// flushes while much is written, and a larger log.
+    static let logMovedAfterPages = 4_096
+    /// Pages that have come to the log since its pages were last begun to be moved, before that is done again: each time
+    /// costs two flushes.
+    static let logMovedAgainAfterPages = 1_024
+    /// Pages in the log above which the writer waits until all are in the main file, so that the log begins anew: bounds the
+    /// log while somebody writes without pause. A long-lived read hinders that and lets it grow.
+    static let logPagesMax = 16_384
     /// What the write-ahead log is cut back to after it was emptied, so that one large transaction or one slow reader
     /// does not leave a large file behind for ever.
     static let idleLogBytesMax = 16_777_216
@@ -98,13 +104,24 @@ public enum StoreLimits {
     static let expiriesPerCommitMax = 1_000
     /// Bytes of a blob that lie in one row: what is read, verified and held at once.
     static let blobPieceBytes = 262_144
-    /// Pieces of a blob that one transaction stores at most while the blob is streamed in: a writer of blobs holds so many.
+    /// Pieces of a blob that one transaction stores at most while the blob is streamed in: a writer of blobs holds twice as
+    /// many, one half being stored while the other fills.
     static let blobPiecesPerCommitMax = 4
     /// Pieces that one transaction removes at most, so that other writes do not wait long.
     static let blobPiecesRemovedPerCommitMax = 32
     /// How long a blob stays that nothing refers to, from the last byte written on: the time to write the document, or to
     /// go on with an interrupted transfer.
     static let blobLeaseMilliseconds: Int64 = 3_600_000
+    /// The same for the beginning of a blob of which it is known what it is to become: the machine that sends it may have been
+    /// switched off for the night.
+    static let blobBeginningLeaseMilliseconds: Int64 = 86_400_000
+    /// Bytes of such beginnings that are kept at most, the newest first and that one in any case …
+    static let blobBeginningsBytesMax = 4_294_967_296
+    /// … and how many of them.
+    static let blobBeginningsMax = 64
+    /// Bytes of such a beginning that are read and hashed at a time when it is taken up again, so that other reads have
+    /// their turn.
+    static let blobResumeStepBytes = 4_194_304
 
     // Check, compaction, backup
 

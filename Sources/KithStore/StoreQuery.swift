@@ -6,6 +6,7 @@ enum StoreQuery: Int, CaseIterable {
     case insertDocument, updateDocument, updateTree, keepWinnerAsLeaf, insertLeafBody, deleteLeafBody, leafRevisions
     case deleteDocument, deleteLeafBodies, setExpiry, expiry, expired, nextExpiry
     case blobByDigest, insertBlob, extendBlob, finishBlob, leaseBlob, abandonBlob, insertPiece, pieces
+    case blobBeginning, blobBeginnings, resumeBlob
     case insertBlobUse, countBlobUse, discountBlobUses, deleteBlobUses, hasBlobUses
     case discountAllBlobUses, deleteAllBlobUses
     case unusedBlob, nextUnusedBlob, hideBlob, deletePieces, deleteBlob
@@ -81,12 +82,29 @@ enum StoreQuery: Int, CaseIterable {
         case .nextExpiry: "SELECT min(expires) FROM \(document) WHERE expires IS NOT NULL"
 
         case .blobByDigest: "SELECT number, length FROM blob WHERE digest = ?1"
-        case .insertBlob: "INSERT INTO blob (digest, length, uses, leased_until) VALUES (?1, ?2, 0, ?3)"
+        case .insertBlob:
+            """
+            INSERT INTO blob (digest, length, uses, leased_until, expected, expected_length)
+            VALUES (?1, ?2, 0, ?3, ?4, ?5)
+            """
         case .extendBlob:
             "UPDATE blob SET length = ?3, leased_until = ?4 WHERE number = ?1 AND digest IS NULL AND length = ?2"
-        case .finishBlob: "UPDATE blob SET digest = ?2, leased_until = ?3 WHERE number = ?1 AND digest IS NULL"
+        case .finishBlob:
+            """
+            UPDATE blob SET digest = ?2, leased_until = ?3, expected = NULL, expected_length = NULL
+            WHERE number = ?1 AND digest IS NULL
+            """
         case .leaseBlob: "UPDATE blob SET leased_until = max(leased_until, ?2) WHERE number = ?1"
-        case .abandonBlob: "UPDATE blob SET leased_until = 0 WHERE number = ?1 AND digest IS NULL"
+        case .abandonBlob:
+            "UPDATE blob SET leased_until = 0, expected = NULL WHERE number = ?1 AND digest IS NULL"
+        case .blobBeginning:
+            """
+            SELECT number, length FROM blob
+            WHERE expected = ?1 AND expected_length = ?2 AND leased_until > ?3 AND digest IS NULL ORDER BY length DESC
+            """
+        case .blobBeginnings:
+            "SELECT number, length FROM blob WHERE expected IS NOT NULL ORDER BY leased_until DESC, number DESC"
+        case .resumeBlob: "UPDATE blob SET leased_until = ?2 WHERE number = ?1 AND digest IS NULL"
         case .insertPiece: "INSERT INTO blob_piece (place, checksum, bytes) VALUES (?1, ?2, ?3)"
         case .pieces:
             "SELECT place, checksum, bytes FROM blob_piece WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3"
@@ -115,7 +133,7 @@ enum StoreQuery: Int, CaseIterable {
         case .unusedBlob: "SELECT number FROM blob WHERE uses = 0 AND leased_until <= ?1 LIMIT 1"
         case .nextUnusedBlob: "SELECT min(leased_until) FROM blob WHERE uses = 0"
         // Without length, too, so that nobody who was adding to it goes on.
-        case .hideBlob: "UPDATE blob SET digest = NULL, length = 0 WHERE number = ?1"
+        case .hideBlob: "UPDATE blob SET digest = NULL, expected = NULL, length = 0 WHERE number = ?1"
         case .deletePieces:
             """
             DELETE FROM blob_piece WHERE place IN

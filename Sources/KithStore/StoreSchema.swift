@@ -4,7 +4,7 @@ enum StoreSchema {
     static let applicationID: UInt32 = 0x4B69_7468
     /// In the header of each file as SQLite's `user_version`: raised when an older program could no longer use the file.
     /// `DatabaseFile.migrate` brings older files to it.
-    static let formatVersion: UInt32 = 4
+    static let formatVersion: UInt32 = 5
     /// The number of the collection `_default`, which every database has.
     static let defaultCollection = 1
 
@@ -32,9 +32,12 @@ enum StoreSchema {
             digest BLOB UNIQUE,
             length INTEGER NOT NULL,
             uses INTEGER NOT NULL,
-            leased_until INTEGER NOT NULL
+            leased_until INTEGER NOT NULL,
+            expected BLOB,
+            expected_length INTEGER
         ) STRICT;
         CREATE INDEX blob_unused ON blob (leased_until) WHERE uses = 0;
+        CREATE INDEX blob_expected ON blob (expected) WHERE expected IS NOT NULL;
         CREATE TABLE blob_piece (
             place INTEGER PRIMARY KEY,
             checksum INTEGER NOT NULL,

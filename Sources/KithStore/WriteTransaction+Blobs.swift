@@ -27,9 +27,11 @@ extension WriteTransaction {
     ///   - pieces: all of the full size, except for the last of the blob.
     ///   - stored: bytes stored before.
     ///   - leasedUntil: until when it stays if nobody goes on with it.
+    ///   - expected: what a new one is to become, if it is worth taking up again.
     /// - Returns: the number of the blob.
-    func extendBlob(_ number: Int?, by pieces: [ArraySlice<UInt8>], after stored: Int, leasedUntil: Int64) throws -> Int
-    {
+    func extendBlob(
+        _ number: Int?, by pieces: [ArraySlice<UInt8>], after stored: Int, leasedUntil: Int64, expected: Blob? = nil
+    ) throws -> Int {
         let length = pieces.reduce(stored) { $0 + $1.count }
         let blob: Int
         if let number {
@@ -49,7 +51,7 @@ extension WriteTransaction {
             }
             blob = number
         } else {
-            blob = try insertBlob(digest: nil, length: length, leasedUntil: leasedUntil)
+            blob = try insertBlob(digest: nil, length: length, leasedUntil: leasedUntil, expected: expected)
         }
         var piece = stored / StoreLimits.blobPieceBytes
         for bytes in pieces {
@@ -99,12 +101,48 @@ extension WriteTransaction {
         scheduleHousekeeping(at: 0)
     }
 
-    private func insertBlob(digest: AttachmentDigest?, length: Int, leasedUntil: Int64) throws -> Int {
+    /// Lets the beginning of a blob stay longer, since somebody goes on with it.
+    func leaseBeginning(_ number: Int, until: Int64) throws {
+        try storing { connection in
+            try connection.with(.resumeBlob) { statement in
+                statement.bind(number, at: 1)
+                statement.bind(Int(until), at: 2)
+                try statement.run()
+            }
+        }
+    }
+
+    /// Gives up the oldest beginnings of blobs that wait for somebody to go on, where they are too many or too long.
+    ///
+    /// - Parameter underWay: those that somebody is adding to.
+    func abandonOldBeginnings(except underWay: Set<Int>) throws {
+        var old: [Int] = []
+        try connection.with(.blobBeginnings) { statement in
+            var (count, bytes) = (0, 0)
+            while try statement.step() {
+                let (number, length) = (statement.int(0), statement.int(1))
+                if underWay.contains(number) { continue }
+                count += 1
+                bytes += length
+                let isTooMuch = count > StoreLimits.blobBeginningsMax || bytes > StoreLimits.blobBeginningsBytesMax
+                if isTooMuch, count > 1 { old.append(number) }
+            }
+        }
+        for number in old { try abandonBlob(number) }
+    }
+
+    private func insertBlob(
+        digest: AttachmentDigest?, length: Int, leasedUntil: Int64, expected: Blob? = nil
+    ) throws -> Int {
         try storing { connection in
             try connection.with(.insertBlob) { statement in
                 if let digest { statement.bind(copyingBlob: digest.bytes, at: 1) }
                 statement.bind(length, at: 2)
                 statement.bind(Int(leasedUntil), at: 3)
+                if let expected {
+                    statement.bind(copyingBlob: expected.digest.bytes, at: 4)
+                    statement.bind(Int(expected.length), at: 5)
+                }
                 try statement.run()
             }
             return connection.lastInsertedRow
@@ -113,7 +151,7 @@ extension WriteTransaction {
 
     private func insertPiece(_ bytes: ArraySlice<UInt8>, blob: Int, piece: Int) throws {
         try storing { connection in
-            let checksum = try bytes.withUnsafeBytes { try connection.hasher.checksum($0) }
+            let checksum = bytes.withUnsafeBytes { PieceChecksum.of($0) }
             try connection.with(.insertPiece) { statement in
                 statement.bind(BlobPlace.place(blob: blob, piece: piece), at: 1)
                 statement.bind(checksum, at: 2)
@@ -239,14 +277,5 @@ extension WriteTransaction {
             }
             return max(removed, 1)
         }
-    }
-}
-
-extension MessageDigest {
-    /// The first 8 bytes of the hash, as the number that a row has.
-    func checksum(_ bytes: UnsafeRawBufferPointer) throws(KithError) -> Int {
-        try begin()
-        try add(bytes)
-        return try end().prefix(8).reduce(0) { $0 << 8 | Int($1) }
     }
 }

@@ -6,6 +6,8 @@ import KithDocuments
 /// A body that throws undoes only itself. Nobody is told of success before the commit is on the disk; if the commit
 /// fails, nobody is. The first body of a transaction needs no savepoint: if it throws, the transaction is rolled back,
 /// which holds nothing else then.
+///
+/// What need not wait for the disk has transactions of its own, or comes along in one that does.
 final class Writer: Sendable {
     private struct State: Sendable {
         var jobs = FirstInFirstOut<WriteJob>()
@@ -25,12 +27,15 @@ final class Writer: Sendable {
     private let observers: Observers
     private let clock: @Sendable () -> Int64
     private let bell: DatabaseBell?
+    /// Nil in memory.
+    let logMover: LogMover?
     private let state = Monitor(State())
 
     init(
         databaseName: String, mode: DatabaseOptions.Writer, connection: ExclusiveConnection, observers: Observers,
-        clock: @escaping @Sendable () -> Int64, bell: DatabaseBell?
+        clock: @escaping @Sendable () -> Int64, bell: DatabaseBell?, logMover: LogMover?
     ) {
+        self.logMover = logMover
         self.databaseName = databaseName
         self.mode = mode
         self.connection = connection
@@ -201,10 +206,12 @@ final class Writer: Sendable {
     /// Runs a transaction with this body and those that wait, and tells all of them what became of it.
     private func runBatch(_ first: WriteJob) {
         var batch = Batch()
+        var logPages = 0
         do {
             try connection.use { connection in
                 connection.trimStatements()
                 fill(&batch, from: first, on: connection)
+                logPages = connection.logPages
             }
         } catch {
             first.fail(error)
@@ -214,6 +221,8 @@ final class Writer: Sendable {
         for (performed, error) in batch.results { performed.complete(error) }
         for job in batch.notRun { job.fail(batch.beginError ?? KithError.closed(databaseName)) }
         observers.notify(batch.committed)
+        // After the answers, which do not depend on it.
+        logMover?.didCommit(logPages: logPages, hasUnflushed: !first.waitsForDisk, connection)
     }
 
     private struct Batch {
@@ -232,6 +241,7 @@ final class Writer: Sendable {
         while let job = next {
             let transaction: WriteTransaction
             do {
+                try connection.setCommitsWait(job.waitsForDisk)
                 transaction = try WriteTransaction(beginningOn: connection)
             } catch {
                 // Others that wait would only meet the same lock or fault, one after the other.
@@ -241,6 +251,8 @@ final class Writer: Sendable {
                 return
             }
             next = run(transaction, from: job, &batch)
+            // Whoever else uses the connection; the next transaction looks whether that went well.
+            try? connection.setCommitsWait(true)
         }
     }
 
@@ -270,7 +282,7 @@ final class Writer: Sendable {
                 }
                 if !hasContent {
                     transaction.rollBack()
-                    return batch.results.count < StoreLimits.bodiesPerCommitMax ? take() : nil
+                    return batch.results.count < StoreLimits.bodiesPerCommitMax ? take(beside: first) : nil
                 }
             } else {
                 batch.results.append((performed, nil))
@@ -279,7 +291,7 @@ final class Writer: Sendable {
             if batch.results.count < StoreLimits.bodiesPerCommitMax,
                 transaction.changedDocumentCount < StoreLimits.documentsPerCommitMax
             {
-                next = take()
+                next = take(beside: first)
             }
         }
         do {
@@ -295,6 +307,15 @@ final class Writer: Sendable {
     }
 
     private func take() -> WriteJob? { state.update { $0.jobs.take() } }
+
+    /// Takes a body for a transaction that was begun for another: where that does not wait for the disk, one that does must
+    /// not come along.
+    private func take(beside first: WriteJob) -> WriteJob? {
+        state.update { state in
+            if !first.waitsForDisk, state.jobs.first?.waitsForDisk != false { return nil }
+            return state.jobs.take()
+        }
+    }
 }
 
 extension WriteTransaction {

@@ -268,6 +268,116 @@ struct BlobTests {
             } == .notFound)
     }
 
+    private func resume(_ database: Database, _ blob: Blob) async throws -> BlobWriter {
+        try await withCheckedThrowingContinuation { continuation in
+            database.resumeBlob(digest: blob.digest, length: blob.length) { continuation.resume(with: $0) }
+        }
+    }
+
+    /// A copy of the database as a process leaves it that is killed.
+    private func crashImage(_ folder: TemporaryFolder, _ clock: Shared<Int64>) throws -> Database {
+        copyAsCrashImage(folder.file(), to: folder.file("crashed.kith"))
+        return try Database(
+            path: folder.file("crashed.kith"), name: DatabaseName("test"), create: false,
+            options: DatabaseOptions(writer: .caller, clock: { clock.withLock { $0 } }))
+    }
+
+    @Test(
+        "the beginning of a blob that a dead process left is taken up again, once, for a day, and only if it is right")
+    func resumption() async throws {
+        let clock = Shared<Int64>(0)
+        let folder = TemporaryFolder()
+        let bytes = noise(3_000_000)
+        let blob = try await stream(bytes, by: 3_000_000, into: try database())
+        let other = Blob(digest: blob.digest, length: 3_000_001)
+        let original = try database(clock, folder)
+        let half = try original.makeBlob(digest: blob.digest, length: blob.length)
+        try await half.append(Array(bytes[..<2_500_000]))
+        // It is being added to, so nobody else takes it.
+        #expect(try await resume(original, blob).byteCount == 0)
+
+        let crashed = try crashImage(folder, clock)
+        clock.withLock { $0 = 86_000_000 }
+        try crashed.doHousekeeping()
+        #expect(try await resume(crashed, other).byteCount == 0)
+        let writer = try await resume(crashed, blob)
+        #expect(writer.byteCount == 2 << 20)
+        #expect(try await resume(crashed, blob).byteCount == 0)
+        try await writer.append(Array(bytes[(2 << 20)...]))
+        #expect(try await writer.finish() == blob)
+        #expect(try contents(crashed, blob.digest) == bytes)
+        #expect(try crashed.findFaults() == [])
+        crashed.close()
+        try Database.removeFiles(at: folder.file("crashed.kith"), name: DatabaseName("test"))
+
+        // Damaged: begun anew. Wrong bytes behind it: it does not come back.
+        for isDamaged in [true, false] {
+            clock.withLock { $0 = 0 }
+            let crashed = try crashImage(folder, clock)
+            if isDamaged { try crashed.changeBlobPiece(2) { $0[9] ^= 1 } }
+            let writer = try await resume(crashed, blob)
+            #expect(writer.byteCount == (isDamaged ? 0 : 2 << 20))
+            try await writer.append([UInt8](repeating: 0, count: bytes.count - Int(writer.byteCount)))
+            await #expect(throws: KithError.self) { _ = try await writer.finish() }
+            #expect(try await resume(crashed, blob).byteCount == 0)
+            try crashed.doHousekeeping()
+            #expect(try crashed.blobTableCounts() == [0, 0])
+            crashed.close()
+            try Database.removeFiles(at: folder.file("crashed.kith"), name: DatabaseName("test"))
+        }
+        let late = try crashImage(folder, clock)
+        clock.withLock { $0 = 86_400_001 }
+        #expect(try await resume(late, blob).byteCount == 0)
+        try late.doHousekeeping()
+        #expect(try late.blobTableCounts() == [0, 0])
+    }
+
+    @Test("a writer that is let go of leaves its beginning to the next one; of many beginnings the newest stay")
+    func beginnings() async throws {
+        let clock = Shared<Int64>(0)
+        let database = try database(clock)
+        let bytes = noise(1_500_000)
+        let digest = try AttachmentDigest(bytes: [UInt8](repeating: 1, count: 20))
+        let expected = Blob(digest: digest, length: 2_000_000)
+        do {
+            let writer = try database.makeBlob(digest: digest, length: expected.length)
+            try await writer.append(bytes)
+        }
+        let again = try await resume(database, expected)
+        #expect(again.byteCount == 1 << 20)
+        again.cancel()
+        #expect(try await resume(database, expected).byteCount == 0)
+        try database.doHousekeeping()
+        for number in 0..<70 {
+            clock.withLock { $0 += 1 }
+            let digest = try AttachmentDigest(bytes: [UInt8](repeating: UInt8(number), count: 20))
+            try database.leaveBeginningHere(Array(bytes[..<10]), of: Blob(digest: digest, length: 20))
+        }
+        try database.doHousekeeping()
+        // The one that is being added to does not count.
+        #expect(try database.blobTableCounts() == [65, 65])
+    }
+
+    @Test("checksums of pieces are XXH64, and those of older files still hold")
+    func checksums() async throws {
+        let vectors: [(String, UInt64)] = [
+            ("", 0xEF46_DB37_51D8_E999), ("a", 0xD24E_C4F1_A98C_6E5B), ("abc", 0x44BC_2CF5_AD77_0999),
+            ("Nobody inspects the spammish repetition", 0xFBCE_A83C_8A37_8BF1),
+        ]
+        for (text, expected) in vectors {
+            let checksum = Array(text.utf8).withUnsafeBytes { PieceChecksum.of($0) }
+            #expect(UInt64(bitPattern: Int64(checksum)) == expected, "\(text)")
+        }
+        let database = try database()
+        let bytes = noise(300_000)
+        let blob = try await stream(bytes, by: 300_000, into: database)
+        try database.makeOldPieceChecksums()
+        #expect(try contents(database, blob.digest) == bytes)
+        #expect(try database.findFaults() == [])
+        try database.changeBlobPiece(1) { $0[0] ^= 1 }
+        #expect(code { _ = try contents(database, blob.digest) } == .damaged)
+    }
+
     @Test("a blob whose removal has begun takes no further bytes, and does not come back in parts")
     func removalUnderWay() async throws {
         let clock = Shared<Int64>(0)

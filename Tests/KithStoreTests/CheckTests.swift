@@ -42,7 +42,7 @@ struct CheckTests {
         let file = try RawFile(folder.file())
         try file.execute(
             """
-            INSERT INTO blob VALUES (5, \(Self.hello), 5, 1, 0);
+            INSERT INTO blob (number, digest, length, uses, leased_until) VALUES (5, \(Self.hello), 5, 1, 0);
             INSERT INTO blob_piece VALUES (5 << 24, 3238736544897475342, CAST('hello' AS BLOB));
             INSERT INTO blob_use VALUES (1, 'plain', '1-aa', 5);
             UPDATE document_1 SET flags = 8, attachments = '{\(Self.entry("a"))}' WHERE id = 'plain';
@@ -256,7 +256,7 @@ struct CheckTests {
         try RawFile(folder.file()).execute(
             """
             WITH RECURSIVE n (x) AS (SELECT 10 UNION ALL SELECT x + 1 FROM n WHERE x < 60009)
-            INSERT INTO blob SELECT x, CAST(printf('%020d', x) AS BLOB), 0, 1, 0 FROM n;
+            INSERT INTO blob (number, digest, length, uses, leased_until) SELECT x, CAST(printf('%020d', x) AS BLOB), 0, 1, 0 FROM n;
             INSERT INTO blob_use SELECT 1, 'plain', '1-aa', number FROM blob WHERE number >= 10 AND number < 60000;
             """)
         let database = try fileDatabase(folder, create: false)

@@ -166,7 +166,8 @@ struct CompactionTests {
         let pieces = (0..<40).map { "((5 << 24) + \($0), 0, zeroblob(262144))" }.joined(separator: ", ")
         try RawFile(folder.file()).execute(
             """
-            INSERT INTO blob VALUES (1, x'aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d', 5, 1, 0), (2, NULL, 5, 0, \(later)),
+            INSERT INTO blob (number, digest, length, uses, leased_until)
+            VALUES (1, x'aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d', 5, 1, 0), (2, NULL, 5, 0, \(later)),
                 (3, NULL, 5, 0, 0), (4, x'0004', 5, 0, 0), (5, x'0005', \(40 * 262_144), 0, 0);
             INSERT INTO blob_piece VALUES (1 << 24, 3238736544897475342, CAST('hello' AS BLOB)), (2 << 24, 0, x'00'),
                 (3 << 24, 0, x'00'), (4 << 24, 0, x'00'), \(pieces);

@@ -38,6 +38,36 @@ struct CrashTests {
         #expect(acknowledged.count > Self.rounds, "the process was killed before it had written anything")
     }
 
+    @Test("blobs are whole or not there, and what is stored of one is gone on with, whenever the process is killed")
+    func killStreaming() throws {
+        let folder = TemporaryFolder()
+        let path = folder.file()
+        var random = SeededGenerator(state: Self.seed)
+        var (acknowledged, resumed): ([String], [Int]) = ([], [])
+        // At least as long as it takes to see one go on; each kill comes somewhere between two lines of output.
+        for round in 0..<(TestLength.isLong ? 200 : 8) {
+            let comment = Comment(rawValue: "round \(round) of KITH_CRASH_SEED=\(Self.seed)")
+            // The first always in the middle of a blob, behind its first mebibyte.
+            let lineCount = round == 0 ? 20 : Int.random(in: 1...60, using: &random)
+            // The number of the blob that is under way.
+            let number = acknowledged.count
+            let probe = try ProbeProcess(["stream", path, String(number)])
+            var lines = (0..<lineCount).compactMap { _ in probe.readLine() }
+            probe.kill()
+            lines += probe.readLines()
+            #expect(probe.wait() == 128 + SIGKILL, comment)
+            let writes = lines.filter { $0.hasPrefix("film-") }
+            resumed += lines.filter { $0.hasPrefix("resumed ") }.compactMap { Int($0.dropFirst(8)) }
+            acknowledged += writes
+            let faults = try Self.verify(path, writes)
+            #expect(faults.isEmpty, comment)
+            if !faults.isEmpty { return }
+        }
+        #expect(try Self.verify(path, acknowledged) == [], "KITH_CRASH_SEED=\(Self.seed)")
+        // After the first kill at the latest.
+        #expect(resumed.contains { $0 >= 1 << 20 }, "KITH_CRASH_SEED=\(Self.seed)")
+    }
+
     @Test("the check finds a write that is not there, and a sequence that was given twice")
     func verifyFinds() throws {
         let folder = TemporaryFolder()

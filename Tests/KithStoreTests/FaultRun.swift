@@ -156,6 +156,41 @@ final class FaultRun {
         try write { [try Ledger.attach($0, name, blob)] }
     }
 
+    private static let reel = [UInt8](repeating: UInt8(ascii: "r"), count: 270_000)
+
+    private static func reelDigest() throws -> AttachmentDigest {
+        try AttachmentDigest(parsing: "sha1-eOIJi1/IUDpGMtWAhxoj92ZXinY=")
+    }
+
+    /// Leaves the beginning of a blob, of which nothing is promised, and closes the database.
+    func beginReel() throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        defer { close() }
+        try database.leaveBeginningHere(
+            Array(Self.reel[..<262_144]), of: Blob(digest: Self.reelDigest(), length: UInt64(Self.reel.count)))
+    }
+
+    /// Goes on with it, however much the disk has kept, and attaches it to a document.
+    func endReel(_ name: String) throws {
+        guard let database else { throw KithError(.closed, "not open") }
+        let (bytes, outcome) = (Self.reel, Shared<Result<Blob, any Error>?>(nil))
+        database.resumeBlob(digest: try Self.reelDigest(), length: UInt64(bytes.count)) { writer in
+            do {
+                let writer = try writer.get()
+                writer.append(Array(bytes[Int(writer.byteCount)...])) { appended in
+                    guard case .failure(let error) = appended else {
+                        return writer.finish { result in outcome.withLock { $0 = result } }
+                    }
+                    outcome.withLock { $0 = .failure(error) }
+                }
+            } catch {
+                outcome.withLock { $0 = .failure(error) }
+            }
+        }
+        guard let blob = try outcome.withLock({ $0 })?.get() else { throw KithError(.internal, "no answer") }
+        try write { [try Ledger.attach($0, name, blob)] }
+    }
+
     /// Drops what is no longer needed, and gives the room back.
     func compact() throws {
         guard let database else { throw KithError(.closed, "not open") }

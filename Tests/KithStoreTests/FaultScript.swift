@@ -73,6 +73,14 @@ struct FaultScript: Sendable {
         { try $0.compact() },
     ])
 
+    /// The beginning of a blob that a process left is taken up again, or what the disk has kept of it.
+    static let beginnings = FaultScript(steps: [
+        { try $0.open() },
+        { try $0.beginReel() },
+        { try $0.open() },
+        { try $0.endReel("reel") },
+    ])
+
     /// A file of format 1 is opened, which brings it to the format of today.
     static let migration = FaultScript(
         prepare: { path in

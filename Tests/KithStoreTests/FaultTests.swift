@@ -26,6 +26,13 @@ struct FaultTests {
     }
 
     @Test(
+        "a blob that is taken up again becomes whole, whatever the disk has kept of its beginning",
+        arguments: [Fault.error(at: 0), .powerCut(at: 0)])
+    func beginnings(_ fault: Fault) throws {
+        try Self.expectNoFaults(FaultScript.beginnings, fault)
+    }
+
+    @Test(
         "a file of an older format is of the old or of the new one, whatever fails while it is brought to the new one",
         arguments: [Fault.error(at: 0), .errors(from: 0), .full(at: 0), .full(from: 0), .powerCut(at: 0)])
     func migration(_ fault: Fault) throws {

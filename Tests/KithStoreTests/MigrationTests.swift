@@ -67,7 +67,7 @@ struct MigrationTests {
         #expect(sequence == 10)
     }
 
-    @Test("formats 2 and 3 are brought to this one, and the database is set to what it was", arguments: [2, 3])
+    @Test("formats 2 to 4 are brought to this one, and the database is set to what it was", arguments: [2, 3, 4])
     func newerFormats(version: Int) throws {
         let folder = TemporaryFolder()
         do {
@@ -79,15 +79,22 @@ struct MigrationTests {
             database.close()
         }
         let file = try RawFile(folder.file())
-        try file.execute("DROP TABLE refusal; PRAGMA user_version = \(version)")
+        try file.execute(
+            """
+            DROP INDEX blob_expected; ALTER TABLE blob DROP COLUMN expected; ALTER TABLE blob DROP COLUMN expected_length;
+            PRAGMA user_version = \(version)
+            """)
+        if version < 4 { try file.execute("DROP TABLE refusal") }
         if version == 2 { try file.execute("ALTER TABLE meta DROP COLUMN merge_policy") }
         let database = try fileDatabase(folder, create: false)
         #expect(try database.read { try $0.settings() } == DatabaseSettings(revisionsLimit: 7, keepsOldBodies: true))
         #expect(try database.read { try $0.documentCount } == 1)
         try database.writeBlocking { try $0.setSettings(DatabaseSettings(mergePolicy: .threeWay)) }
+        let blob = Blob(digest: try AttachmentDigest(bytes: [UInt8](repeating: 7, count: 20)), length: 3)
+        try database.leaveBeginningHere([1, 2], of: blob)
         #expect(try database.findFaults() == [])
         database.close()
-        #expect(try RawFile(folder.file()).number("PRAGMA user_version") == 4)
+        #expect(try RawFile(folder.file()).number("PRAGMA user_version") == 5)
     }
 
     @Test("a migration that fails leaves the file as it was")

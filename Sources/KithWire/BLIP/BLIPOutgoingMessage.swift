@@ -68,10 +68,14 @@ final class BLIPOutgoingMessage {
 
     /// Takes the next bytes of a pulled body; what is beyond its announced length is left out.
     func add(_ bytes: [UInt8]) {
-        body.removeFirst(bodyOffset)
-        bodyOffset = 0
         let taken = min(bytes.count, outstandingByteCount)
-        body.append(contentsOf: bytes[..<taken])
+        if bodyOffset == body.count, taken == bytes.count {
+            body = bytes
+        } else {
+            body.removeFirst(bodyOffset)
+            bytes[..<taken].withUnsafeBytes { body.append(contentsOf: $0) }
+        }
+        bodyOffset = 0
         outstandingByteCount -= taken
     }
 
