@@ -14,6 +14,9 @@ public enum DocumentLimits {
     public static let historyRevisionsMax = 10_000
     /// Revisions in one tree; a stored tree that claims more is taken as damaged, and an insertion beyond it is refused.
     public static let treeRevisionsMax = 1_000_000
+    /// Merge marks in a row that a pruned tree keeps beside the revisions that it may keep; a merge makes one for each version
+    /// but the winner. More count as revisions, so that a peer that invents some does not make a tree grow without end.
+    public static let marksKeptMax = 32
     /// Pruned revisions that a tree still knows by their fingerprints, 8 bytes each; the oldest are dropped first. A peer
     /// that lags behind by more than these makes a conflict. It may be raised, never lowered: a stored tree that has more
     /// is taken as damaged.

@@ -1,6 +1,7 @@
 extension RevisionTree {
-    /// Prunes old ancestors: every leaf keeps itself and its nearest ancestors, `depth` revisions in all; a superseded
-    /// revision outside every leaf's history stays while its generation is within `depth` of the highest.
+    /// Prunes old ancestors: every leaf keeps itself and its nearest ancestors, `depth` revisions in all, and the merge marks
+    /// between these (`DocumentLimits.marksKeptMax` in a row, further ones count as revisions); a superseded revision outside
+    /// every leaf's history stays while its generation is within `depth` of the highest.
     ///
     /// What is pruned is still known, by a fingerprint of 8 bytes, until `DocumentLimits.prunedRevisionsMax` newer ones
     /// have been pruned too; so it never comes back as a leaf, and a peer that has it as one can be told better
@@ -16,9 +17,14 @@ extension RevisionTree {
         for index in nodes.indices where nodes[index].parent >= 0 { isAncestor[Int(nodes[index].parent)] = true }
         for leaf in nodes.indices where nodes[leaf].flags.contains(.leaf) {
             var next = leaf
-            for _ in 0..<max(depth, 1) {
+            var left = max(depth, 1)
+            var marks = 0
+            while true {
+                marks = nodes[next].revision.isMergeMark ? marks + 1 : 0
+                if marks == 0 || marks > DocumentLimits.marksKeptMax { left -= 1 }
                 keeps[next] = true
-                guard nodes[next].parent >= 0 else { break }
+                // Marks before the last one that is kept would say nothing of anything that is.
+                guard left > 0, nodes[next].parent >= 0 else { break }
                 next = Int(nodes[next].parent)
             }
         }

@@ -121,6 +121,31 @@ struct RevisionTreePruningTests {
         #expect(tree.leafTexts == ["20-aa", "3-bb"])
     }
 
+    @Test("merge marks take no room of revisions; a peer that invents many gets no room for them either")
+    func marks() throws {
+        func chain(marksEach count: Int) throws -> RevisionTree {
+            var tree = RevisionTree()
+            var history: [RevisionID] = []
+            for _ in 0..<10 {
+                for number in 0..<count where !history.isEmpty {
+                    history.insert(try .mergeMark(of: revision("1-\(number)"), after: history[0]), at: 0)
+                }
+                let generation = (history.first?.generation ?? 0) + 1
+                history.insert(try RevisionID(generation: generation, digest: "aa"), at: 0)
+            }
+            try tree.insert(history[0], history: Array(history.dropFirst()))
+            tree.prune(toDepth: 4)
+            return tree
+        }
+        let tree = try chain(marksEach: 2)
+        let kept = tree.history(of: tree.winner!.revision)
+        #expect(kept.map(\.isMergeMark) == [true, true, false, true, true, false, true, true, false])
+        #expect(try chain(marksEach: 0).count == 4)
+        // One revision, so many marks, and three of those beyond.
+        #expect(try chain(marksEach: 500).count == 1 + DocumentLimits.marksKeptMax + 3)
+        #expect(try RevisionTree(decoding: tree.encoded()) == tree)
+    }
+
     @Test("pruning bit by bit and at once comes to the same")
     func bitByBit() throws {
         var tree = RevisionTree()
