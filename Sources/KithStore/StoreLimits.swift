@@ -22,9 +22,10 @@ public enum StoreLimits {
     /// one resolution holds and how long it takes.
     public static let mergedVersionsMax = 16
     /// Bytes of bodies, of versions and of what they parted from, beyond which no further version is resolved together with
-    /// the others.
+    /// the others; and where versions parted from several revisions, bytes of these beyond which the newest counts alone.
     public static let mergedBytesMax = 67_108_864
-    /// Where versions parted from several revisions: how many of these are read for one conflict at most …
+    /// Where versions have merged before, and parted from several revisions: how many of these, and of what else they come
+    /// from, are read for one conflict at most …
     static let mergeBasesMax = 32
     /// … and how often it is asked in turn from where those had parted. Beyond it the newest counts alone, and a field that
     /// was changed again after it was merged may have the value from before.
@@ -50,6 +51,9 @@ public enum StoreLimits {
     static let conflictRetryMillisecondsMin: Int64 = 10_000
     /// … up to this one.
     static let conflictRetryMillisecondsMax: Int64 = 3_600_000
+    /// How long a node that has only some of the bodies from which versions parted leaves these to one that has all: at most
+    /// half of the first wait above, so that it is over when the document comes up again.
+    static let conflictPatienceMilliseconds: Int64 = 5_000
     /// Documents that are merged in one transaction at most, so that other writes do not wait long.
     static let mergesPerCommitMax = 16
     /// Bytes of bodies after which no further document is merged in the same transaction, for the same reason.
@@ -131,12 +135,14 @@ public enum StoreLimits {
     static let checkRowsPerStep = 256
     /// Documents that one step of a compaction looks at: bounds how long other writes wait.
     static let compactionStepRows = 1_000
-    /// Bytes that one step of a compaction drops or moves, about: each is written to the log and then to the file.
+    /// Bytes that one step of a compaction looks at, drops or moves, about: those that change are written to the log and then
+    /// to the file.
     static let compactionStepBytes = 4_194_304
     /// Bodies of superseded revisions, the newest, that a compaction leaves to each document of a database that merges: a
     /// peer that was away while its document changed more often than that leaves a conflict for a person …
     public static let compactionKeptBodiesMax = 20
-    /// … and how many bytes these have at most, but for the newest, which stays.
+    /// … and how many bytes these have at most, together with attachments that the current revision does not have. But the
+    /// newest body stays however large it is, if such attachments of it are within the bound.
     public static let compactionKeptBytesMax = 1_048_576
     /// How often a compaction tries to empty the log at its end, while readers of an older state are in the way …
     static let checkpointAttemptsMax = 50

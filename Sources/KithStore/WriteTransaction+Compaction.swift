@@ -28,7 +28,7 @@ extension WriteTransaction {
     /// Drops the bodies of superseded revisions, as many as one step may; sequences and all that replicates stay.
     ///
     /// Where the database merges, a document in conflict keeps all, and every other one its newest
-    /// (`StoreLimits.compactionKeptBodiesMax`).
+    /// (`StoreLimits.compactionKeptBodiesMax`), with their attachments.
     ///
     /// - Returns: how many of the documents were looked at, the first ones, at least one; how many bodies were dropped.
     func dropOldBodies(of ids: ArraySlice<DocumentID>) throws -> (documents: Int, bodies: Int) {
@@ -36,6 +36,11 @@ extension WriteTransaction {
             let isMerging = try settings().mergePolicy != .byHand
             let length = try PreparedQuery(
                 "SELECT length(CAST(body AS BLOB)) FROM leaf_\(number) WHERE id = ?1 AND revision = ?2", on: connection)
+            let blobs = try PreparedQuery(
+                """
+                SELECT number, length FROM blob_use JOIN blob ON number = blob
+                WHERE collection = \(number) AND id = ?1 AND revision = ?2
+                """, on: connection)
             var (documents, bodies, bytes) = (0, 0, 0)
             for id in ids where bytes < StoreLimits.compactionStepBytes {
                 documents += 1
@@ -43,28 +48,45 @@ extension WriteTransaction {
                 // What its versions parted from is needed to merge them.
                 if isMerging, row.flags.contains(.isInConflict) { continue }
                 var tree = try row.tree(connection.databaseName)
+                func about(_ revision: RevisionID, _ statement: SQLiteStatement) {
+                    statement.bind(id, at: 1)
+                    statement.bind(revision, at: 2)
+                }
+                /// Attachments that stay in any case, and what of a revision's would stay beside them.
+                var held = Set<Int>()
+                func attachments(of revision: RevisionID) throws -> [(number: Int, length: Int)] {
+                    guard isMerging, row.flags.contains(.hasAttachments) else { return [] }
+                    return try blobs.use { statement in
+                        about(revision, statement)
+                        var found: [(number: Int, length: Int)] = []
+                        while try statement.step() { found.append((statement.int(0), statement.int(1))) }
+                        return found.filter { !held.contains($0.number) }
+                    }
+                }
+                for leaf in tree.leaves { held.formUnion(try attachments(of: leaf.revision).map(\.number)) }
                 var kept = (bodies: 0, bytes: 0)
                 let before = bodies
                 // The newest first.
                 for entry in tree.entries.reversed() where entry.hasBody && !entry.isLeaf {
-                    func about(_ statement: SQLiteStatement) {
-                        statement.bind(id, at: 1)
-                        statement.bind(entry.revision, at: 2)
-                    }
                     let size = try length.use { statement in
-                        about(statement)
+                        about(entry.revision, statement)
                         return try statement.step() ? statement.int(0) : 0
                     }
-                    // So is what a version parted from that a peer has written meanwhile, and that is on its way.
-                    if isMerging, kept.bodies < StoreLimits.compactionKeptBodiesMax,
-                        kept.bodies == 0 || kept.bytes + size <= StoreLimits.compactionKeptBytesMax
-                    {
-                        kept = (kept.bodies + 1, kept.bytes + size)
-                        continue
-                    }
+                    // Those that stay are read for it.
                     bytes += size
+                    // What a version parted from that a peer has written meanwhile, and that is on its way, is needed too.
+                    if isMerging, kept.bodies < StoreLimits.compactionKeptBodiesMax {
+                        let beside = try attachments(of: entry.revision)
+                        let added = beside.reduce(0) { $0 + $1.length }
+                        // The newest body stays however large it is, and its attachments do not.
+                        if (kept.bodies == 0 ? 0 : kept.bytes + size) + added <= StoreLimits.compactionKeptBytesMax {
+                            kept = (kept.bodies + 1, kept.bytes + size + added)
+                            held.formUnion(beside.map(\.number))
+                            continue
+                        }
+                    }
                     try connection.with(.deleteLeafBody, in: number) { statement in
-                        about(statement)
+                        about(entry.revision, statement)
                         try statement.run()
                     }
                     if row.flags.contains(.hasAttachments) { try releaseBlobs(id, entry.revision) }
