@@ -8,27 +8,47 @@ extension AttachmentList {
     ///   - base: those of the nearest common ancestor; empty when the branches have none.
     ///   - winner: those of the leaf that comes first in the order of the winner rule.
     ///   - loser: the other's.
+    ///   - winnerOrigins: those of what else the winner comes from that both branches have (`ThreeWayMerge.Origins`).
+    ///   - loserOrigins: the same for the loser.
+    /// - Returns: the merged ones; whether both sides have changed the same, so that the origins counted.
     /// - Throws: `bad_document` and `too_large` when both together are more than a document may have.
     public static func merge(
-        base: AttachmentList, winner: AttachmentList, loser: AttachmentList
-    ) throws(KithError) -> AttachmentList {
-        if loser.isEmpty && base.isEmpty { return winner }
+        base: AttachmentList, winner: AttachmentList, loser: AttachmentList, winnerOrigins: [AttachmentList] = [],
+        loserOrigins: [AttachmentList] = []
+    ) throws(KithError) -> (attachments: AttachmentList, hasClash: Bool) {
+        if loser.isEmpty && base.isEmpty { return (winner, false) }
         var merged: [DocumentAttachment] = []
+        var hasClash = false
+        func has(_ list: AttachmentList, _ attachment: DocumentAttachment) -> Bool {
+            list[attachment.name]?.hasSameContent(as: attachment) ?? false
+        }
+        /// Whether one that only one side has stays: the other removed it, unless it is new or changed.
+        func stays(_ attachment: DocumentAttachment, _ origins: [AttachmentList], others: [AttachmentList]) -> Bool {
+            guard base[attachment.name] != nil else { return true }
+            if has(base, attachment) { return false }
+            hasClash = true
+            return !origins.contains { has($0, attachment) } || others.contains { $0[attachment.name] == nil }
+        }
         for attachment in winner {
-            let (old, other) = (base[attachment.name], loser[attachment.name])
-            if let old, old.hasSameContent(as: attachment) {
-                // The winner left it as it was: what the loser did counts.
-                if let other { merged.append(other.hasSameContent(as: attachment) ? attachment : other) }
-            } else {
+            guard let other = loser[attachment.name] else {
+                if stays(attachment, winnerOrigins, others: loserOrigins) { merged.append(attachment) }
+                continue
+            }
+            if other.hasSameContent(as: attachment) || has(base, other) {
                 merged.append(attachment)
+            } else if has(base, attachment) {
+                merged.append(other)
+            } else {
+                hasClash = true
+                let isEdit =
+                    !loserOrigins.contains { has($0, other) } && winnerOrigins.contains { has($0, attachment) }
+                merged.append(isEdit ? other : attachment)
             }
         }
         for attachment in loser where winner[attachment.name] == nil {
-            // The winner lacks it: removed there, unless it is new or changed here.
-            if let old = base[attachment.name], old.hasSameContent(as: attachment) { continue }
-            merged.append(attachment)
+            if stays(attachment, loserOrigins, others: winnerOrigins) { merged.append(attachment) }
         }
-        return try AttachmentList(merged)
+        return (try AttachmentList(merged), hasClash)
     }
 
     /// Whether both make the same revision of one body: the same names with the same bytes, types and encodings.

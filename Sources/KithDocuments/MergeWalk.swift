@@ -1,28 +1,37 @@
-/// Walks three objects side by side, in the order of their keys, and writes what `ThreeWayMerge` says.
+/// Walks the objects of both sides and of what they come from side by side, in the order of their keys, and writes what
+/// `ThreeWayMerge` says.
 struct MergeWalk {
-    let base: MergeSide
+    /// The base, the other origins of the winner, those of the loser.
+    let known: [MergeSide]
     let winner: MergeSide
     let loser: MergeSide
+    /// Whether both sides have changed the same field.
+    private(set) var hasClash = false
+    private let winnerOrigins: Range<Int>
+    private let loserOrigins: Range<Int>
     private var output: [UInt8] = []
 
-    init(base: MergeSide, winner: MergeSide, loser: MergeSide) {
-        self.base = base
+    init(known: [MergeSide], winner: MergeSide, loser: MergeSide, winnerOrigins: Int) {
+        self.known = known
         self.winner = winner
         self.loser = loser
+        self.winnerOrigins = 1..<1 + winnerOrigins
+        loserOrigins = 1 + winnerOrigins..<known.count
     }
 
     mutating func run() -> [UInt8] {
         output.reserveCapacity(max(winner.bytes.count, loser.bytes.count))
         object(
-            base: base.members.indices, winner: winner.members.indices, loser: loser.members.indices)
+            known: known.map(\.members.indices), winner: winner.members.indices, loser: loser.members.indices)
         return output
     }
 
     /// Nests at most `DocumentLimits.nestingLevelsMax` deep, so the recursion is bounded.
     private mutating func object(
-        base baseRange: Range<Int>, winner winnerRange: Range<Int>, loser loserRange: Range<Int>
+        known knownRanges: [Range<Int>], winner winnerRange: Range<Int>, loser loserRange: Range<Int>
     ) {
-        var b = baseRange.lowerBound
+        var places = knownRanges.map(\.lowerBound)
+        var inKnown = [Int?](repeating: nil, count: known.count)
         var w = winnerRange.lowerBound
         var l = loserRange.lowerBound
         output.append(UInt8(ascii: "{"))
@@ -32,15 +41,18 @@ struct MergeWalk {
                 w == winnerRange.upperBound ? 1 : l == loserRange.upperBound ? -1 : winner.compareKey(w, loser, l)
             let inWinner = order <= 0 ? w : nil
             let inLoser = order >= 0 ? l : nil
-            // What only the base has was removed on both sides.
-            var inBase: Int?
-            while b < baseRange.upperBound {
-                let place = inWinner.map { base.compareKey(b, winner, $0) } ?? base.compareKey(b, loser, l)
-                if place > 0 { break }
-                if place == 0 { inBase = b }
-                b = base.after(b)
+            // What neither side has was removed on both.
+            for (number, side) in known.enumerated() {
+                inKnown[number] = nil
+                while places[number] < knownRanges[number].upperBound {
+                    let k = places[number]
+                    let order = inWinner.map { side.compareKey(k, winner, $0) } ?? side.compareKey(k, loser, l)
+                    if order > 0 { break }
+                    if order == 0 { inKnown[number] = k }
+                    places[number] = side.after(k)
+                }
             }
-            member(base: inBase, winner: inWinner, loser: inLoser, isFirst: output.count == start)
+            member(known: inKnown, winner: inWinner, loser: inLoser, isFirst: output.count == start)
             if let inWinner { w = winner.after(inWinner) }
             if let inLoser { l = loser.after(inLoser) }
         }
@@ -48,25 +60,45 @@ struct MergeWalk {
     }
 
     /// One field, of which the winner or the loser has a value.
-    private mutating func member(base b: Int?, winner w: Int?, loser l: Int?, isFirst: Bool) {
+    private mutating func member(known k: [Int?], winner w: Int?, loser l: Int?, isFirst: Bool) {
         guard let w else {
-            // Only the loser has it: removed by the winner, unless the loser has it new or changed.
-            guard let l, b.map({ !Self.isSame(base, $0, loser, l) }) ?? true else { return }
-            return put(loser, l, isFirst: isFirst)
+            if let l { onOneSide(loser, l, loserOrigins, others: winnerOrigins, k, isFirst: isFirst) }
+            return
         }
-        guard let l else {
-            guard b.map({ !Self.isSame(base, $0, winner, w) }) ?? true else { return }
-            return put(winner, w, isFirst: isFirst)
-        }
+        guard let l else { return onOneSide(winner, w, winnerOrigins, others: loserOrigins, k, isFirst: isFirst) }
         if Self.isSame(winner, w, loser, l) { return put(winner, w, isFirst: isFirst) }
-        if let b {
-            if Self.isSame(base, b, winner, w) { return put(loser, l, isFirst: isFirst) }
-            if Self.isSame(base, b, loser, l) { return put(winner, w, isFirst: isFirst) }
+        if let b = k[0] {
+            if Self.isSame(known[0], b, winner, w) { return put(loser, l, isFirst: isFirst) }
+            if Self.isSame(known[0], b, loser, l) { return put(winner, w, isFirst: isFirst) }
         }
-        guard winner.isObject(w), loser.isObject(l) else { return put(winner, w, isFirst: isFirst) }
+        guard winner.isObject(w), loser.isObject(l) else {
+            hasClash = true
+            let isEdit = !isFrom(loserOrigins, loser, l, k) && isFrom(winnerOrigins, winner, w, k)
+            return isEdit ? put(loser, l, isFirst: isFirst) : put(winner, w, isFirst: isFirst)
+        }
         if !isFirst { output.append(UInt8(ascii: ",")) }
         output.append(contentsOf: winner.keyText(w))
-        object(base: b.map { base.inside($0) } ?? 0..<0, winner: winner.inside(w), loser: loser.inside(l))
+        object(
+            known: zip(known, k).map { side, k in k.map { side.inside($0) } ?? 0..<0 },
+            winner: winner.inside(w), loser: loser.inside(l))
+    }
+
+    /// A field that only one side has: removed by the other, unless this one has it new or changed.
+    private mutating func onOneSide(
+        _ side: MergeSide, _ index: Int, _ origins: Range<Int>, others: Range<Int>, _ k: [Int?], isFirst: Bool
+    ) {
+        if let b = k[0] {
+            if Self.isSame(known[0], b, side, index) { return }
+            hasClash = true
+            // What only a merge took does not bring back what somebody removed.
+            if isFrom(origins, side, index, k), !others.contains(where: { k[$0] == nil }) { return }
+        }
+        put(side, index, isFirst: isFirst)
+    }
+
+    /// Whether one of a side's origins has a field as the side has it.
+    private func isFrom(_ origins: Range<Int>, _ side: MergeSide, _ index: Int, _ k: [Int?]) -> Bool {
+        origins.contains { number in k[number].map { Self.isSame(known[number], $0, side, index) } ?? false }
     }
 
     private mutating func put(_ side: MergeSide, _ index: Int, isFirst: Bool) {

@@ -39,6 +39,11 @@ extension RevisionID {
         form == .hex && Int(inlineCount) == Self.inlineBytesMax && word0 & Self.markerMask == Self.markerWord
     }
 
+    /// Whether this is a merge mark that was made to follow the revision.
+    func isMergeMark(after parent: RevisionID) -> Bool {
+        isMergeMark && (word1 & 0xFF_FFFF) << 32 | UInt64(word2) == parent.fingerprint & 0xFF_FFFF_FFFF_FFFF
+    }
+
     /// The fingerprint of the version that was merged; nil where this is no merge mark.
     var mergedFingerprint: UInt64? { isMergeMark ? word0 << 40 | word1 >> 24 : nil }
 

@@ -24,6 +24,20 @@ struct ConflictAgenda {
         case failed
         /// It is tried again later.
         case failedForNow
+        /// These versions are left to a node that knows more, for a while.
+        case waits([RevisionID])
+    }
+
+    /// Versions that are left to a node that knows more.
+    struct Waiting: Sendable {
+        let versions: [RevisionID]
+        let since: Int64
+
+        /// Whether they are merged by what is here: nobody who knows more has done it. Other versions have a time of their own,
+        /// since who knows more of these may only just have heard of them.
+        func isOver(for versions: [RevisionID], now: Int64) -> Bool {
+            versions == self.versions && now - since >= StoreLimits.conflictPatienceMilliseconds
+        }
     }
 
     private struct Entry {
@@ -38,6 +52,7 @@ struct ConflictAgenda {
         var place: UInt64 = 0
         /// Whether it waits for another attempt after one that failed.
         var isRetry = false
+        var waiting: Waiting?
         var isRunning = false
         var isNotedAgain = false
     }
@@ -58,6 +73,9 @@ struct ConflictAgenda {
 
     /// When the next one is due, in milliseconds; nil when none waits.
     var nextDue: Int64? { waitingCount == 0 ? nil : entries.values.compactMap(\.due).min() }
+
+    /// What of a document is left to a node that knows more.
+    func waiting(_ key: Key) -> Waiting? { entries[key]?.waiting }
 
     /// Notes that a document has changed and is in conflict.
     mutating func note(_ key: Key, now: Int64) {
@@ -90,9 +108,10 @@ struct ConflictAgenda {
 
     /// Forgets a document that is in conflict no more.
     mutating func forget(_ key: Key) {
-        guard var entry = entries[key], entry.due != nil || entry.isNotedAgain else { return }
+        guard var entry = entries[key], entry.due != nil || entry.isNotedAgain || entry.waiting != nil else { return }
         stopWaiting(&entry)
         entry.isNotedAgain = false
+        entry.waiting = nil
         entries[key] = entry
     }
 
@@ -131,18 +150,26 @@ struct ConflictAgenda {
                         max: StoreLimits.conflictDelayMillisecondsMax, random)
         case .unchanged, .failed: break
         case .failedForNow: entry.failures += 1
+        case .waits(let versions):
+            if entry.waiting?.versions != versions { entry.waiting = Waiting(versions: versions, since: now) }
+        }
+        let isTriedAgain: Bool
+        switch outcome {
+        case .waits: isTriedAgain = true
+        case .failedForNow: (isTriedAgain, entry.waiting) = (true, nil)
+        case .resolved, .unchanged, .overtaken, .failed: (isTriedAgain, entry.waiting) = (false, nil)
         }
         var again = isNotedAgain ? max(now, entry.notBefore) : nil
         if case .overtaken = outcome { again = entry.notBefore }
-        if case .failedForNow = outcome, again == nil, retryCount >= StoreLimits.conflictsWaitingMax {
+        if isTriedAgain, again == nil, retryCount >= StoreLimits.conflictsWaitingMax {
             hasForgotten = true
-        } else if case .failedForNow = outcome, again == nil {
+        } else if isTriedAgain, again == nil {
             retryCount += 1
             entry.isRetry = true
             again =
                 now
                 + Self.delay(
-                    StoreLimits.conflictRetryMillisecondsMin, entry.failures,
+                    StoreLimits.conflictRetryMillisecondsMin, max(1, entry.failures),
                     max: StoreLimits.conflictRetryMillisecondsMax, random)
         }
         if let again { wait(key, &entry, until: again) } else { entries[key] = entry }

@@ -11,18 +11,18 @@ extension ConflictResolver {
         while !rest.isEmpty {
             do {
                 let results = try await merge(Array(rest))
-                for (key, result) in zip(rest, results) { finishMerge(key, result) }
+                for (key, result) in zip(rest, results) { finish(key, result) }
                 rest = rest.dropFirst(results.count)
             } catch let error as KithError where Self.concernsDatabase(error) {
-                for key in rest { finishMerge(key, .failure(error)) }
+                for key in rest { finish(key, .failure(error)) }
                 rest = []
             } catch {
                 // Something in the rows of one document has undone all of them: each has a transaction of its own.
                 for key in rest {
                     do {
-                        for result in try await merge([key]) { finishMerge(key, result) }
+                        for result in try await merge([key]) { finish(key, result) }
                     } catch {
-                        finishMerge(key, .failure(error))
+                        finish(key, .failure(error))
                     }
                 }
                 rest = []
@@ -31,27 +31,22 @@ extension ConflictResolver {
         return keys.count
     }
 
-    /// What became of one document.
-    private enum MergeResult: Sendable {
-        case done(Bool)
-        /// It waits for a node that knows more.
-        case waits(KithError)
-        case failure(any Error)
-    }
-
     /// Merges documents in one transaction, the first of them, until they have had as many bytes as it may have.
     ///
     /// - Returns: what became of these, at least one.
-    private func merge(_ keys: [Key]) async throws -> [MergeResult] {
-        let waited = waited
+    private func merge(_ keys: [Key]) async throws -> [Attempt] {
+        let waiting = keys.map { agenda.waiting($0) }
+        let now = now
         return try await database.write { transaction in
             // It may have been switched off while this waited for its turn.
-            guard try transaction.settings().mergePolicy == .threeWay else { return keys.map { _ in .done(false) } }
-            var results: [MergeResult] = []
+            guard try transaction.settings().mergePolicy == .threeWay else {
+                return keys.map { _ in .done(isResolved: false) }
+            }
+            var results: [Attempt] = []
             var bytes = 0
-            for key in keys where results.isEmpty || bytes < StoreLimits.mergeBytesPerCommitMax {
-                results.append(
-                    try Self.merge(key, in: transaction, isPatient: !waited.contains(key), bytes: &bytes))
+            for (key, waiting) in zip(keys, waiting)
+            where results.isEmpty || bytes < StoreLimits.mergeBytesPerCommitMax {
+                results.append(try Self.merge(key, waiting, now: now, in: transaction, bytes: &bytes))
             }
             return results
         }
@@ -59,38 +54,37 @@ extension ConflictResolver {
 
     /// What is wrong with this document stays its own affair; what is wrong with the disk undoes all.
     private static func merge(
-        _ key: Key, in transaction: WriteTransaction, isPatient: Bool, bytes: inout Int
-    ) throws -> MergeResult {
+        _ key: Key, _ waiting: ConflictAgenda.Waiting?, now: Int64, in transaction: WriteTransaction, bytes: inout Int
+    ) throws -> Attempt {
         do {
-            guard try transaction.hasCollection(key.collection) else { return .done(false) }
+            guard try transaction.hasCollection(key.collection) else { return .done(isResolved: false) }
             let collection = try transaction.collection(key.collection)
-            guard let conflict = try collection.conflict(key.id) else { return .done(false) }
+            guard let conflict = try collection.conflict(key.id) else { return .done(isResolved: false) }
             bytes += conflict.byteCount
-            do {
-                return .done(try collection.merge(conflict, isPatient: isPatient) != nil)
-            } catch let error as KithError where isPatient && error.code == .cannotMerge && conflict.isKnownInPart {
-                return .waits(error)
+            return try resolve(conflict, waiting, now: now) { isPatient in
+                try collection.merge(conflict, isPatient: isPatient) != nil
             }
         } catch let error as KithError where !concernsDatabase(error) {
             return .failure(error)
         }
     }
 
-    private static func concernsDatabase(_ error: KithError) -> Bool {
-        [.diskFull, .inputOutput, .homeNotWritable, .closed, .busy].contains(error.code)
+    /// Resolves a conflict, patiently while it has not waited long enough for a node that knows more.
+    ///
+    /// - Parameter body: writes, and returns whether the conflict is resolved.
+    static func resolve(
+        _ conflict: DocumentConflict, _ waiting: ConflictAgenda.Waiting?, now: Int64, _ body: (Bool) throws -> Bool
+    ) throws -> Attempt {
+        let versions = conflict.versions.map(\.revision)
+        let isPatient = waiting.map { !$0.isOver(for: versions, now: now) } ?? true
+        do {
+            return .done(isResolved: try body(isPatient))
+        } catch let error as KithError where isPatient && error.code == .cannotMerge && conflict.isKnownInPart {
+            return .waits(versions, error)
+        }
     }
 
-    private func finishMerge(_ key: Key, _ result: MergeResult) {
-        if case .waits(let error) = result {
-            if waited.count < StoreLimits.conflictsWaitingMax { waited.insert(key) }
-            setFailure(ConflictFailure(collection: key.collection, id: key.id, error: error, isRetried: true), of: key)
-            return agenda.finish(key, .failedForNow, now: now, random: .random(in: 0...1))
-        }
-        waited.remove(key)
-        switch result {
-        case .done(let isResolved): finish(key, .success(isResolved))
-        case .failure(let error): finish(key, .failure(error))
-        case .waits: break
-        }
+    private static func concernsDatabase(_ error: KithError) -> Bool {
+        [.diskFull, .inputOutput, .homeNotWritable, .closed, .busy].contains(error.code)
     }
 }

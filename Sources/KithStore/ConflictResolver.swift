@@ -45,8 +45,6 @@ public actor ConflictResolver {
     private var observation: ObservationToken?
     private var alarm: Task<Void, Never>?
     private var failed: [Key: ConflictFailure] = [:]
-    /// Documents that were left to a node which knows more, once: when they come up again, it is merged by what is here.
-    var waited: Set<Key> = []
     /// Conflicts that were resolved, in whole or in part.
     public private(set) var resolvedCount = 0
 
@@ -151,7 +149,6 @@ public actor ConflictResolver {
         for key in findings.changed { agenda.note(key, now: now) }
         for key in findings.others {
             agenda.forget(key)
-            waited.remove(key)
             setFailure(nil, of: key)
         }
         for name in findings.clear {
@@ -163,20 +160,30 @@ public actor ConflictResolver {
         beginnings += 1
         agenda = ConflictAgenda()
         feed = ConflictFeed()
-        waited = []
         for task in running.values { task.cancel() }
         running = [:]
         for key in failed.keys { setFailure(nil, of: key) }
     }
 
-    func finish(_ key: Key, _ result: Result<Bool, any Error>) {
+    /// What became of an attempt to resolve a conflict.
+    enum Attempt: Sendable {
+        case done(isResolved: Bool)
+        /// These versions wait for a node that knows more.
+        case waits([RevisionID], KithError)
+        case failure(any Error)
+    }
+
+    func finish(_ key: Key, _ result: Attempt) {
         let outcome: ConflictAgenda.Outcome
         switch result {
-        case .success(let isResolved):
+        case .done(let isResolved):
             outcome = isResolved ? .resolved : .unchanged
             if isResolved { resolvedCount += 1 }
             setFailure(nil, of: key)
             if isResolved { onChange() }
+        case .waits(let versions, let error):
+            outcome = .waits(versions)
+            setFailure(ConflictFailure(collection: key.collection, id: key.id, error: error, isRetried: true), of: key)
         case .failure(ErrorCode.conflict): outcome = .overtaken
         case .failure(let error):
             let known = error as? KithError
@@ -194,7 +201,7 @@ public actor ConflictResolver {
         agenda.finish(key, outcome, now: now, random: .random(in: 0...1))
     }
 
-    func setFailure(_ failure: ConflictFailure?, of key: Key) {
+    private func setFailure(_ failure: ConflictFailure?, of key: Key) {
         if let failure {
             guard failed[key] != nil || failed.count < StoreLimits.conflictFailuresMax else { return }
             failed[key] = failure
@@ -222,24 +229,31 @@ public actor ConflictResolver {
         return keys.count
     }
 
-    private func answered(_ number: UInt64, _ key: Key, _ result: Result<Bool, any Error>) {
+    private func answered(_ number: UInt64, _ key: Key, _ result: Attempt) {
         // One that was cancelled answers to nobody.
         guard running.removeValue(forKey: number) != nil else { return }
         finish(key, result)
         waker.yield()
     }
 
-    private func ask(_ resolve: Resolve, about key: Key) async -> Result<Bool, any Error> {
+    private func ask(_ resolve: Resolve, about key: Key) async -> Attempt {
+        let waiting = agenda.waiting(key)
         do {
             let conflict = try await read { snapshot in
                 guard try snapshot.hasCollection(key.collection) else { return DocumentConflict?.none }
                 return try snapshot.collection(key.collection).conflict(key.id)
             }
-            guard let conflict else { return .success(false) }
+            guard let conflict else { return .done(isResolved: false) }
             let resolution = try await resolve(conflict)
             try Task.checkCancellation()
-            _ = try await database.write { try $0.collection(key.collection).resolve(conflict, as: resolution) }
-            return .success(true)
+            let now = now
+            return try await database.write { transaction in
+                let collection = try transaction.collection(key.collection)
+                return try Self.resolve(conflict, waiting, now: now) { isPatient in
+                    _ = try collection.resolve(conflict, as: resolution, isPatient: isPatient)
+                    return true
+                }
+            }
         } catch {
             return .failure(error)
         }

@@ -11,8 +11,12 @@ public struct DocumentConflict: Sendable, Equatable {
     /// The newest revision that all `versions` descend from or have merged; nil when they have none, it is not known, or its
     /// body is not kept.
     public let commonAncestor: StoredDocument?
-    /// From where each version but the first parted from those before it.
-    let bases: [MergeBase]
+    /// Where each version but the first parted from those before it.
+    let partings: [MergeParting]
+
+    /// Whether the winner has all edits of the others, so that no merge mark has to say so. What they may have else is what
+    /// merges took, which gives way to edits.
+    var winnerHasAll: Bool { !partings.contains(where: \.bringsEdits) }
 }
 
 extension DocumentConflict {
@@ -32,15 +36,13 @@ extension DocumentConflict {
     ///   more: then nodes that have other parts may come to another body, and a field that was changed again after it was
     ///   merged may have the value from before.
     func merged(isPatient: Bool) throws(KithError) -> ConflictResolution {
-        if isPatient, isKnownInPart {
-            throw KithError(
-                .cannotMerge,
-                "Document \(id) is not merged here yet: not all revisions from which its versions parted are kept, and another node may have them",
-                remedy: "Wait, or resolve it by hand")
-        }
+        if isPatient, !partings.allSatisfy(\.base.isWhole), isKnownInPart { throw waiting }
         var merged = MergeContent(versions[0])
-        for (version, base) in zip(versions.dropFirst(), bases) {
-            merged = try MergeContent.merge(base: content(base), winner: merged, loser: MergeContent(version))
+        for (version, parting) in zip(versions.dropFirst(), partings) {
+            let (content, hasClash) = try MergeContent.merge(
+                base: content(parting.base), winner: merged, loser: MergeContent(version), origins: parting.origins)
+            if isPatient, hasClash, !parting.origins.isWhole { throw waiting }
+            merged = content
         }
         return .merged(body: merged.body, attachments: merged.attachments)
     }
@@ -48,25 +50,39 @@ extension DocumentConflict {
     /// Whether it can be merged, but only by a part of what the versions parted from: a node that has all of it should be
     /// first.
     var isKnownInPart: Bool {
-        bases.allSatisfy { $0.isWhole || $0.content != nil } && !bases.allSatisfy(\.isWhole)
+        partings.allSatisfy { $0.base.isWhole || $0.base.content != nil }
+            && !partings.allSatisfy { $0.base.isWhole && $0.origins.isWhole }
+    }
+
+    private var waiting: KithError {
+        KithError(
+            .cannotMerge,
+            "Document \(id) is not merged here yet: not all revisions from which its versions parted are kept, and another node may have them",
+            remedy: "Wait, or resolve it by hand")
     }
 
     /// The attachments of all versions, merged by the same rules.
     ///
     /// - Throws: as `merged`.
-    func mergedAttachments() throws(KithError) -> AttachmentList {
+    func mergedAttachments(isPatient: Bool) throws(KithError) -> AttachmentList {
+        guard versions.contains(where: { !$0.attachments.isEmpty }) else { return AttachmentList() }
+        if isPatient, !partings.allSatisfy(\.base.isWhole), isKnownInPart { throw waiting }
         var attachments = versions[0].attachments
-        for (version, base) in zip(versions.dropFirst(), bases) {
+        for (version, parting) in zip(versions.dropFirst(), partings) {
             // Where no version has any, it does not matter from where they parted.
             if attachments.isEmpty, version.attachments.isEmpty { continue }
-            attachments = try AttachmentList.merge(
-                base: content(base)?.attachments ?? AttachmentList(), winner: attachments, loser: version.attachments)
+            let (merged, hasClash) = try AttachmentList.merge(
+                base: content(parting.base)?.attachments ?? AttachmentList(), winner: attachments,
+                loser: version.attachments, winnerOrigins: parting.origins.winner.map(\.attachments),
+                loserOrigins: parting.origins.loser.map(\.attachments))
+            if isPatient, hasClash, !parting.origins.isWhole { throw waiting }
+            attachments = merged
         }
         return attachments
     }
 
     /// Bytes of the bodies that it holds.
-    var byteCount: Int { versions.reduce(0) { $0 + $1.body.count } + bases.reduce(0) { $0 + $1.byteCount } }
+    var byteCount: Int { versions.reduce(0) { $0 + $1.body.count } + partings.reduce(0) { $0 + $1.byteCount } }
 
     /// What a version parted from; nil where the versions have nothing in common.
     private func content(_ base: MergeBase) throws(KithError) -> MergeContent? {
@@ -96,20 +112,20 @@ extension Snapshot {
         }
         var reader = MergeBaseReader(self, try row.tree(connection.databaseName), winner: winner)
         var versions = [winner]
-        var bases: [MergeBase] = []
+        var partings: [MergeParting] = []
         var bytes = winner.body.count
         for leaf in winner.leaves.prefix(StoreLimits.mergedVersionsMax).dropFirst() where !leaf.isDeleted {
             guard versions.count < 2 || bytes < StoreLimits.mergedBytesMax else { break }
             guard let version = try reader.document(leaf.revision) else {
                 throw DocumentRow.damaged(connection.databaseName, cause: nil)
             }
-            let base = try reader.base(of: leaf.revision, mergedWith: versions.map(\.revision))
-            bytes += version.body.count + base.byteCount
-            bases.append(base)
+            let parting = try reader.parting(of: leaf.revision, from: versions.map(\.revision))
+            bytes += version.body.count + parting.byteCount
+            partings.append(parting)
             versions.append(version)
         }
         return DocumentConflict(
             id: id, versions: versions, commonAncestor: try reader.commonAncestor(of: versions.map(\.revision)),
-            bases: bases)
+            partings: partings)
     }
 }

@@ -13,31 +13,57 @@ struct MergeBaseReader {
     private let graph: MergeGraph
     /// How many more revisions may be read where a version parted from several.
     private var revisionsLeft = StoreLimits.mergeBasesMax
+    /// How many more bytes these may have. The body that goes beyond is still read.
+    private var bytesLeft: Int
 
-    init(_ snapshot: Snapshot, _ tree: RevisionTree, winner: StoredDocument) {
+    init(
+        _ snapshot: Snapshot, _ tree: RevisionTree, winner: StoredDocument, bytesMax: Int = StoreLimits.mergedBytesMax
+    ) {
+        bytesLeft = bytesMax
         self.snapshot = snapshot
         self.tree = tree
         self.winner = winner
         graph = MergeGraph(tree)
     }
 
-    /// From where a version parted from others that come before it, by the winner rule.
-    mutating func base(of version: RevisionID, mergedWith others: [RevisionID]) throws -> MergeBase {
-        try base(of: version, mergedWith: others, levels: StoreLimits.mergeBaseLevelsMax)
+    /// Where a version parted from others that come before it, by the winner rule.
+    mutating func parting(of version: RevisionID, from others: [RevisionID]) throws -> MergeParting {
+        let bases = graph.bases(of: version, mergedWith: others)
+        let base = try content(of: bases, levels: StoreLimits.mergeBaseLevelsMax)
+        var origins = MergeOrigins(isWhole: bases.areOriginsKnown)
+        if base.content != nil {
+            origins.winner = try contents(bases.origins.others, isWhole: &origins.isWhole)
+            origins.loser = try contents(bases.origins.version, isWhole: &origins.isWhole)
+        }
+        return MergeParting(base: base, origins: origins, bringsEdits: bases.bringsEdits)
     }
 
-    private mutating func base(
-        of version: RevisionID, mergedWith others: [RevisionID], levels: Int
-    ) throws -> MergeBase {
-        let bases = graph.bases(of: version, mergedWith: others)
+    /// The contents of origins, the highest first, within the bounds.
+    private mutating func contents(_ revisions: [RevisionID], isWhole: inout Bool) throws -> [MergeContent] {
+        var contents: [MergeContent] = []
+        for revision in revisions {
+            guard revisionsLeft > 0, bytesLeft > 0 else { break }
+            revisionsLeft -= 1
+            guard let content = try content(revision) else {
+                isWhole = false
+                continue
+            }
+            bytesLeft -= content.body.count
+            contents.append(content)
+        }
+        return contents
+    }
+
+    private mutating func content(of bases: MergeGraph.Bases, levels: Int) throws -> MergeBase {
         guard bases.isCertain else { return .unknown }
         guard let first = bases.revisions.first else { return .none }
         let content = try content(first)
         // Beyond the bounds the newest counts alone.
-        guard bases.revisions.count > 1, levels > 0, bases.revisions.count <= revisionsLeft else {
+        guard bases.revisions.count > 1, levels > 0, bases.revisions.count <= revisionsLeft, bytesLeft > 0 else {
             return content.map { .content($0) } ?? .withoutBody(first)
         }
         revisionsLeft -= bases.revisions.count
+        bytesLeft -= content?.body.count ?? 0
         guard let content, let merged = try merged(bases.revisions, first: content, levels: levels) else {
             for revision in bases.revisions {
                 if let held = try self.content(revision) { return .inPart(held) }
@@ -53,11 +79,14 @@ struct MergeBaseReader {
     ) throws -> MergeContent? {
         var merged = first
         for place in 1..<revisions.count {
-            let ancestor = try base(
-                of: revisions[place], mergedWith: Array(revisions[..<place]), levels: levels - 1)
+            let parted = graph.bases(of: revisions[place], mergedWith: Array(revisions[..<place]))
+            let ancestor = try content(of: parted, levels: levels - 1)
             guard ancestor.isWhole, let next = try content(revisions[place]) else { return nil }
+            bytesLeft -= next.body.count
+            // Beyond the bounds the newest counts alone.
+            guard bytesLeft >= 0 else { return first }
             let result = Result { () throws(KithError) in
-                try MergeContent.merge(base: ancestor.content, winner: merged, loser: next)
+                try MergeContent.merge(base: ancestor.content, winner: merged, loser: next).content
             }
             // What they come to together may be too large for a document.
             guard case .success(let both) = result else { return first }

@@ -73,7 +73,8 @@ extension WriteTransaction {
     /// there already makes no new sequence, unless its history shows that another leaf is its ancestor; its body is not
     /// looked at, so where two bodies have one revision ID the first is kept.
     ///
-    /// - Throws: `.badDocument` and `.tooLarge` for the body and for a history whose generations do not fall;
+    /// - Throws: `.badDocument` and `.tooLarge` for the body and for a history whose generations do not fall; `.badDocument`
+    ///   for a merge mark, which stands in histories only;
     ///   `.attachmentMissing` when bytes of an attachment are not stored; `.conflict` where conflicts are to be refused; the message names the document, nothing is written then, and the transaction goes on.
     @discardableResult
     public func insert(_ incoming: IncomingRevision) throws -> InsertOutcome { try insertion(of: incoming).outcome }
@@ -92,6 +93,13 @@ extension WriteTransaction {
             throw KithError(
                 .badDocument, "\(incoming.revision) stands in histories for unknown revisions and is none itself"
             ).about(incoming.id)
+        }
+        // Never a base of merges, so each edit on top of it would be merged from before it.
+        guard !incoming.revision.isMergeMark else {
+            throw KithError(
+                .badDocument,
+                "Document \(incoming.id.text): revision \(incoming.revision) is a merge mark, which stands for no body",
+                remedy: "Write the document as a child of a revision, and leave its ID to the node")
         }
         let leaf = Leaf(revision: incoming.revision, isDeleted: incoming.isDeleted)
         func new(_ body: [UInt8]) -> NewRevision {

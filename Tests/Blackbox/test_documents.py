@@ -86,14 +86,15 @@ class Documents(NodeTestCase):
         self.assertRefused(self.node.run("conflicts", "resolve", "clinic/patient:1"), 64)
         said = self.node.check("conflicts", "resolve", "clinic/patient:1", "--keep", "2-c")
         document = self.node.document("clinic", "patient:1", conflicts=True)
-        # Not the winner: so it gets a child that says the same.
+        # A child of the winner, with a mark in between for each of the two others.
         self.assertIn(document["_rev"], said)
-        self.assertEqual((document["_rev"][:2], document["from"], document.get("_conflicts")), ("3-", "2-cc", None))
+        self.assertEqual((document["_rev"][:2], document["from"], document.get("_conflicts")), ("5-", "2-cc", None))
         self.assertRefused(
             self.node.run("conflicts", "resolve", "clinic/patient:1", "--keep", "2-cc"), 12, "not in conflict")
         self.conflict("patient:4")
         self.node.check("conflicts", "resolve", "clinic/patient:4", "--keep", "2-dd")
-        self.assertEqual(self.node.document("clinic", "patient:4")["_rev"], "2-dd")
+        document = self.node.document("clinic", "patient:4", conflicts=True)
+        self.assertEqual((document["_rev"][:2], document["from"], document.get("_conflicts")), ("5-", "2-dd", None))
 
     def test_collections(self):
         """documents and conflicts of named collections are counted and listed like the others"""

@@ -63,7 +63,7 @@ class Merge(NodeTestCase):
             wait_for("no conflict", lambda: node.check("conflicts", "notes").startswith("No document"))
 
     def test_keep_different_ones(self):
-        """two people who keep different versions on two machines lose neither: one of them stays on both"""
+        """two people who keep different versions on two machines lose neither: they are in conflict again"""
         a, b = self.start_pair("notes")
         documents = [
             {"_id": "list", "_rev": rev, "_revisions": {"start": 2, "ids": [rev[2:], "aa"]}, "from": rev}
@@ -80,7 +80,9 @@ class Merge(NodeTestCase):
         await_converged([a, b], "notes")
         for node in (a, b):
             document = node.document("notes", "list", conflicts=True)
-            self.assertEqual((document["from"], document.get("_conflicts")), ("2-bb", None))
+            other = node.document("notes", "list", rev=document["_conflicts"][0])
+            self.assertEqual(len(document["_conflicts"]), 1)
+            self.assertEqual({document["from"], other["from"]}, {"2-bb", "2-cc"})
 
     def test_refused(self):
         """a setting that is none, or out of range, is refused with its own exit code, and changes nothing"""

@@ -69,7 +69,8 @@ struct MergeBaseTests {
         #expect(bases(tree, leaves).map(\.revisions) == [[revision("2-b")], [revision("1-a")], []])
         #expect(MergeGraph(tree).commonAncestors(of: Array(leaves.dropLast())).revisions == [revision("1-a")])
         let stranger = MergeGraph(tree).bases(of: revision("9-q"), mergedWith: [revision("2-f")])
-        #expect(stranger == MergeGraph(tree).bases(of: revision("2-f"), mergedWith: [revision("9-q")]))
+        let other = MergeGraph(tree).bases(of: revision("2-f"), mergedWith: [revision("9-q")])
+        #expect(other.revisions == [] && !other.isCertain)
         #expect(stranger.revisions == [] && !stranger.isCertain)
     }
 
@@ -153,15 +154,27 @@ struct MergeBaseTests {
         #expect(!other.bases(of: revision("4-m"), mergedWith: [revision("5-n")]).isCertain)
     }
 
-    @Test("what was merged and is not known makes the bases uncertain, above them only")
+    @Test(
+        "what was merged and is not known makes the bases uncertain, above them, and where it can descend from the version"
+    )
     func unknownMerged() throws {
-        let tree = try tree(["4-m \(mark("2-b", after: "2-c")) 2-c 1-a", "2-d 1-a"])
-        #expect(!MergeGraph(tree).bases(of: revision("2-d"), mergedWith: [revision("4-m")]).isCertain)
-        var later = tree
+        let tree = try tree([
+            "5-m \(mark("3-b", after: "3-c")) 3-c 2-c 1-a", "2-d 1-a", "4-e \(mark("2-f", after: "2-g")) 2-g 1-a",
+        ])
+        func isCertain(_ version: String, _ other: String) -> Bool {
+            MergeGraph(tree).bases(of: revision(version), mergedWith: [revision(other)]).isCertain
+        }
+        // 3-b can be a child of 2-d.
+        #expect(!isCertain("2-d", "5-m"))
+        // 2-f cannot: it has the generation of 2-d, and is another.
+        #expect(isCertain("2-d", "4-e"))
+        // Both can have merged the same.
+        #expect(!isCertain("4-e", "5-m"))
+        var later = try self.tree(["4-m \(mark("2-b", after: "2-c")) 2-c 1-a", "2-d 1-a"])
         try later.add("5-n 4-m")
         try later.add("5-o 4-m")
         let bases = MergeGraph(later).bases(of: revision("5-n"), mergedWith: [revision("5-o")])
-        #expect(bases == MergeGraph(later).commonAncestors(of: [revision("5-n"), revision("5-o")]))
+        #expect(MergeGraph(later).commonAncestors(of: [revision("5-n"), revision("5-o")]).revisions == bases.revisions)
         #expect(bases.revisions == [revision("4-m")] && bases.isCertain)
     }
 
@@ -177,6 +190,33 @@ struct MergeBaseTests {
                 #expect(!graph.bases(of: revision(version), mergedWith: [revision(other)]).isCertain)
             }
         }
+    }
+
+    @Test("a mark that stands elsewhere than where it was made leads nowhere")
+    func misplaced() throws {
+        let good = try mark("2-b", after: "2-c")
+        let chains = ["4-m \(good) 2-c 1-a", "3-b 2-b 1-a"]
+        let whole = try MergeGraph(tree(chains)).bases(of: revision("3-b"), mergedWith: [revision("4-m")])
+        #expect(whole.isCertain && whole.revisions == [revision("2-b")])
+        let moved = try MergeGraph(tree(["4-m \(good) 2-d 1-a", "3-b 2-b 1-a"]))
+        #expect(!moved.bases(of: revision("3-b"), mergedWith: [revision("4-m")]).isCertain)
+    }
+
+    @Test("what versions come from that both have, and which of them bring edits")
+    func origins() throws {
+        // 4-m is 2-c with 2-b; 5-n is what 2-b became, with 2-c; 7-o is both.
+        let (c, b) = (try mark("2-b", after: "2-c"), try mark("2-c", after: "3-b"))
+        let o = try mark("4-m", after: "5-n")
+        let tree = try tree([
+            "5-e 4-m \(c) 2-c 1-a", "7-o \(o) 5-n \(b) 3-b 2-b 1-a", "5-n \(b) 3-b 2-b 1-a",
+        ])
+        let graph = MergeGraph(tree)
+        let bases = graph.bases(of: revision("5-e"), mergedWith: [revision("7-o")])
+        #expect(bases.revisions == [revision("4-m")] && bases.isCertain && bases.bringsEdits)
+        #expect(bases.origins.others == [revision("2-c"), revision("2-b")])
+        #expect(bases.origins.version == [] && bases.areOriginsKnown)
+        #expect(!graph.bases(of: revision("4-m"), mergedWith: [revision("5-n")]).bringsEdits)
+        #expect(graph.bases(of: revision("5-n"), mergedWith: [revision("4-m")]).bringsEdits)
     }
 
     // MARK: Attachments
@@ -211,12 +251,12 @@ struct MergeBaseTests {
             "kept by change": (2, "a/a"), "kept by change too": (3, "a/a"), "new": (4, "a/a"),
             "new in winner": (5, "a/a"), "new in loser": (7, "a/a"),
         ])
-        let merged = try AttachmentList.merge(base: base, winner: winner, loser: loser)
+        let merged = try AttachmentList.merge(base: base, winner: winner, loser: loser).attachments
         #expect(merged.hasSameContent(as: expected), "\(merged.map(\.name))")
         #expect(!merged.hasSameContent(as: winner))
         // Again with either side changes nothing.
         for side in [winner, loser] {
-            let again = try AttachmentList.merge(base: side, winner: merged, loser: side)
+            let again = try AttachmentList.merge(base: side, winner: merged, loser: side).attachments
             #expect(again.hasSameContent(as: expected))
         }
     }

@@ -169,4 +169,23 @@ struct ThreeWayMergeTests {
             base: nested("{}"), winner: nested(#"{"x":1}"#), loser: nested(#"{"y":2}"#))
         #expect(merged == nested(#"{"x":1,"y":2}"#))
     }
+
+    @Test("what a side has from something else that both share gives way to an edit, and counts as a change otherwise")
+    func origins() throws {
+        func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+        let merged = try ThreeWayMerge.merge(
+            base: bytes(#"{"in":{"a":3},"removed":3,"removed2":3,"x":3,"y":3,"z":3}"#),
+            winner: bytes(#"{"in":{"a":1},"removed2":3,"x":1,"y":1,"z":1}"#),
+            loser: bytes(#"{"in":{"a":9},"removed":1,"removed2":3,"x":15,"y":3,"z":2}"#),
+            origins: ThreeWayMerge.Origins(
+                winner: [bytes(#"{"in":{"a":1},"removed":1,"x":1,"y":1,"z":1}"#)],
+                loser: [bytes(#"{"removed":1}"#), bytes(#"{"z":2}"#)]))
+        #expect(merged.hasClash)
+        #expect(String(decoding: merged.body, as: UTF8.self) == #"{"in":{"a":9},"removed2":3,"x":15,"y":1,"z":1}"#)
+        // Without a clash nothing needs to be known of them.
+        let plain = try ThreeWayMerge.merge(
+            base: bytes(#"{"x":1}"#), winner: bytes(#"{"x":2}"#), loser: bytes(#"{"x":1,"y":1}"#),
+            origins: ThreeWayMerge.Origins(winner: [], loser: []))
+        #expect(!plain.hasClash)
+    }
 }

@@ -51,6 +51,39 @@ struct ConflictAgendaTests {
         #expect(agenda.nextDue == now)
     }
 
+    @Test(
+        "a node that knows a part waits its time for one that knows more, whatever changes, and anew for other versions"
+    )
+    func patience() throws {
+        var agenda = ConflictAgenda()
+        let a = try key("a")
+        let (versions, others) = (
+            try ["2-a", "2-b"].map { try revision($0) }, try ["3-a", "2-b"].map { try revision($0) }
+        )
+        func isOver(_ versions: [RevisionID], _ now: Int64) -> Bool {
+            agenda.waiting(a)?.isOver(for: versions, now: now) ?? false
+        }
+        func look(_ versions: [RevisionID], _ now: Int64) {
+            agenda.note(a, now: now)
+            #expect(agenda.take(1, now: now) == [a])
+            agenda.finish(a, .waits(versions), now: now, random: 1)
+        }
+        look(versions, 0)
+        #expect(!isOver(versions, 0))
+        // A change that leaves the versions as they are.
+        look(versions, 100)
+        #expect(!isOver(versions, 100) && !isOver(versions, StoreLimits.conflictPatienceMilliseconds - 1))
+        #expect(isOver(versions, StoreLimits.conflictPatienceMilliseconds))
+        #expect(!isOver(others, StoreLimits.conflictPatienceMilliseconds))
+        // When it comes up again by itself, the time is over.
+        let due = try #require(agenda.nextDue)
+        #expect(isOver(versions, due))
+        look(others, due)
+        #expect(!isOver(others, due) && !isOver(versions, due))
+        agenda.forget(a)
+        #expect(agenda.waiting(a) == nil)
+    }
+
     @Test("a failure is tried again later, or when the document changes; one that is final only then")
     func failures() throws {
         var agenda = ConflictAgenda()

@@ -161,7 +161,7 @@ struct MergeTests {
         #expect(try one.read { try $0.digest() } == two.read { try $0.digest() })
     }
 
-    @Test("versions that say the same become one without a new revision")
+    @Test("versions that say the same become one, whose history says of both that they are in it")
     func sameBodies() throws {
         let database = try merging()
         try insert(
@@ -171,7 +171,14 @@ struct MergeTests {
                 incoming("a", ["2-c", "1-a"], body: #"{"n":1}"#),
             ])
         #expect(try database.mergeConflicts() == 1)
-        #expect(try document(database)?.revision == revision("2-c"))
+        let merged = try #require(try document(database))
+        #expect(text(merged.body) == #"{"n":1}"#)
+        let history = try database.read { try $0.history(id("a"), merged.revision) }
+        #expect(
+            history == [
+                try .mergeMark(of: revision("2-b"), after: revision("2-c")), try revision("2-c"), try revision("1-a"),
+            ])
+        #expect(try database.mergeConflicts() == 0)
     }
 
     @Test("very many versions are merged a part at a time, and nothing of any is lost")
@@ -251,6 +258,34 @@ struct MergeTests {
         // Without merges nothing is left.
         try await database.write { try $0.setSettings(DatabaseSettings()) }
         #expect(try await database.compact().oldBodies > StoreLimits.compactionKeptBodiesMax)
+        #expect(try database.findFaults() == [])
+    }
+
+    @Test("compaction counts attachments that only old bodies have, and keeps none beyond the bound")
+    func compactionOfAttachments() async throws {
+        let folder = TemporaryFolder()
+        let database = try fileDatabase(folder)
+        let size = StoreLimits.compactionKeptBytesMax / 4
+        try await database.write { transaction in
+            try transaction.setSettings(DatabaseSettings(mergePolicy: .threeWay))
+            for (name, size) in [("small", size), ("large", StoreLimits.compactionKeptBytesMax + 1)] {
+                var parent: RevisionID?
+                for number in 0..<7 {
+                    let list = try ["same", "new"].map { kind in
+                        let content = kind == "same" ? "same" : String(repeating: "\(number)", count: size)
+                        let blob = try transaction.addBlob(bytes(content))
+                        return try DocumentAttachment(name: kind, digest: blob.digest, length: blob.length)
+                    }
+                    parent = try transaction.put(
+                        id(name), body: bytes(#"{"n":\#(number)}"#), parent: parent, attachments: AttachmentList(list)
+                    ).revision
+                }
+            }
+        }
+        // Of the small one three, which are a little less than the bound with their bodies; of the large one none.
+        let result = try await database.compact()
+        #expect(result.oldBodies == 3 + 6)
+        #expect(try await database.compact().oldBodies == 0)
         #expect(try database.findFaults() == [])
     }
 

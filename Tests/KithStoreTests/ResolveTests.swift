@@ -14,7 +14,7 @@ struct ResolveTests {
         return database
     }
 
-    @Test("choosing a leaf that loses ends the others, and gives it a child that says the same")
+    @Test("choosing a leaf ends the others, and gives the winner a child that says the same, and what it ended")
     func choose() throws {
         let database = try contested()
         let result = try database.writeBlocking {
@@ -23,8 +23,12 @@ struct ResolveTests {
         try database.read { (snapshot) throws in
             let document = try #require(try snapshot.document(id("a")))
             #expect(document.revision == result.revision)
-            #expect(document.revision.generation == 3)
-            #expect(try snapshot.history(id("a"), document.revision)?.first == revision("2-bb"))
+            let first = try revision("2-dd")
+            let second = try RevisionID.mergeMark(of: revision("2-cc"), after: first)
+            let history = try [
+                RevisionID.mergeMark(of: revision("2-bb"), after: second), second, first, revision("1-aa"),
+            ]
+            #expect(try snapshot.history(id("a"), document.revision) == history)
             #expect(text(document.body) == #"{"from":"2-bb"}"#)
             #expect(document.conflicts == [])
             #expect(document.leaves.count == 3)
@@ -34,7 +38,7 @@ struct ResolveTests {
         #expect(try database.findFaults() == [])
     }
 
-    @Test("two nodes that choose different leaves lose neither: one of them stays on both")
+    @Test("two nodes that choose different leaves lose neither: these are in conflict again on both")
     func chooseApart() throws {
         let (one, two) = (try contested(), try contested())
         let leaves = try ["2-dd", "2-cc", "2-bb"].map { try revision($0) }
@@ -61,10 +65,10 @@ struct ResolveTests {
             }
         }
         for database in [one, two] {
-            let document = try #require(try database.read { try $0.document(id("a")) })
-            #expect(!document.isDeleted && document.conflicts.isEmpty)
-            #expect(text(document.body) == #"{"from":"2-cc"}"#)
+            let conflict = try #require(try database.read { try $0.conflict(id("a")) })
+            #expect(Set(conflict.versions.map { text($0.body) }) == [#"{"from":"2-cc"}"#, #"{"from":"2-dd"}"#])
         }
+        #expect(try one.read { try $0.digest() } == two.read { try $0.digest() })
     }
 
     @Test("a merged body becomes a child of the winner; two nodes that merge alike make the same revisions")

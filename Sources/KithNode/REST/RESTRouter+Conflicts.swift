@@ -6,7 +6,7 @@ extension RESTRouter {
     /// `POST /DATABASE/_conflicts`: ends a conflict of a document.
     ///
     /// The body names the document (`id`), the leaf that stays (`keep`), those that end (`drop`), and, for a merge, the
-    /// merged document (`doc`), which becomes a child of `keep`.
+    /// merged document (`doc`). What stays becomes a child of that of the leaves which wins.
     func resolve(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         let value = try JSONValue(parsing: exchange.request.body)
         guard let name = value["id"]?.stringValue, let keep = value["keep"]?.stringValue,
