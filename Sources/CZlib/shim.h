@@ -11,4 +11,9 @@ static inline int kith_deflate_init_raw(z_stream *stream, int level, int memory_
 static inline int kith_inflate_init_raw(z_stream *stream) {
     return inflateInit2(stream, -15);
 }
+
+// gzip (RFC 1952) and nothing else.
+static inline int kith_inflate_init_gzip(z_stream *stream) {
+    return inflateInit2(stream, 15 + 16);
+}
 #endif

@@ -18,7 +18,7 @@ public struct IncomingAttachment: Sendable, Equatable {
     public let content: Content
     /// The content type, when it was told.
     public let contentType: String?
-    /// The digest, when it was told. Beside `data` one of another kind (CouchDB's MD5) is left out, since it is not used.
+    /// The digest, when it was told. One of another kind (CouchDB's MD5) is left out, since nothing is known by it here.
     public let digest: AttachmentDigest?
     /// How many bytes there are, when it was told; for `data`, how many came.
     public let length: UInt64?
@@ -130,7 +130,8 @@ public struct IncomingAttachment: Sendable, Equatable {
             length = UInt64(bytes.count)
             digest = if let digestText { try? AttachmentDigest(parsing: digestText) } else { nil }
         } else {
-            digest = if let digestText { try AttachmentDigest(parsing: digestText) } else { nil }
+            let isForeign = digestText?.utf8.starts(with: "md5-".utf8) ?? false
+            digest = if let digestText, !isForeign { try AttachmentDigest(parsing: digestText) } else { nil }
         }
         self.name = name
         self.content = content

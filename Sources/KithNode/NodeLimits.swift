@@ -1,3 +1,5 @@
+import KithDocuments
+
 /// The limits and times of a node, each with its effect. Those of links are in `LinkLimits`.
 public enum NodeLimits {
     /// The TCP port of replication, unless the home's configuration names another.
@@ -22,10 +24,34 @@ public enum NodeLimits {
     public static let oneShotLinksMax = 8
     /// Events of documents kept for each reader that is behind; the oldest are dropped and counted.
     public static let documentEventsMax = 1_000
-    /// Size of a request body on the administration socket.
+    /// Size of a request body on the administration socket that is held in memory.
     public static let requestBodyBytesMax = 128 << 20
-    /// Rows of one page when a list is streamed.
+    /// Size of a body that is taken as it comes: an attachment, or a document with attachments behind it.
+    public static let streamedBodyBytesMax = Int(DocumentLimits.attachmentsBytesMax) + 128 << 20
+    /// Bytes of such a body that are still read, and dropped, after the request was refused; then the connection ends.
+    static let discardedBodyBytesMax = 16 << 20
+    /// Bytes of an attachment that are read and sent at a time.
+    static let attachmentPieceBytes = 256 * 1024
+    /// Rows of one page when a list is streamed …
     public static let pageRows = 200
+    /// … documents that are looked at for one page where a filter leaves some out …
+    static let filteredRows = 2_000
+    /// … and bytes of documents after which a page ends sooner.
+    static let pageBytesMax = 1 << 20
+    /// The longest time that a client may say for the heartbeat or the end of a feed of changes, in milliseconds …
+    static let feedMillisecondsMax = 3_600_000
+    /// … and what holds when it says none.
+    static let feedMillisecondsDefault = 60_000
+    /// IDs that `_uuids` makes at once.
+    static let uuidsMax = 1_000
+    /// Documents that a query with `sort` holds to put them in order; one with more results is refused.
+    static let sortedDocumentsMax = 10_000
+    /// Bytes of these documents.
+    static let sortedBytesMax = 64 << 20
+    /// Results of a query that does not say how many it wants, as in CouchDB.
+    static let findLimitDefault = 25
+    /// Parts of a selector.
+    static let selectorPartsMax = 10_000
     /// Shortest time between two reports of a continuous status feed.
     public static let statusIntervalSeconds = 0.1
     /// How long a check, compaction or backup is silent at most towards a client that follows it; it need not be alive

@@ -19,6 +19,8 @@ public struct ChangesQuery: Sendable, Equatable {
 
     /// Changes up to this sequence are left out, whatever the order.
     public var since: UInt64
+    /// Changes beyond this sequence are left out; nil for none.
+    public var through: UInt64?
     /// How many documents are listed at most.
     public var limit: Int
     /// Whether the newest comes first. `Database.changes` follows what comes and does not look at it.
@@ -32,10 +34,12 @@ public struct ChangesQuery: Sendable, Equatable {
 
     /// A query; without arguments all changes, the oldest first, with all leaves and without bodies.
     public init(
-        since: UInt64 = 0, limit: Int = .max, isDescending: Bool = false, style: Style = .allLeaves,
+        since: UInt64 = 0, through: UInt64? = nil, limit: Int = .max, isDescending: Bool = false,
+        style: Style = .allLeaves,
         includesBodies: Bool = false, documentIDs: [DocumentID]? = nil
     ) {
         self.since = since
+        self.through = through
         self.limit = limit
         self.isDescending = isDescending
         self.style = style

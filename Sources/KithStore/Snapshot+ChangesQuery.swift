@@ -41,7 +41,7 @@ extension Snapshot {
 
     /// A page is read and its statement ended before `body` sees it, so that this may use the same statements again.
     private func forEachPage(_ query: ChangesQuery, _ body: ([Change]) throws -> Bool) throws {
-        let last = try lastSequence
+        let last = min(try lastSequence, query.through ?? .max)
         guard query.limit > 0, query.since < last else { return }
         if let ids = query.documentIDs { return try forEachPage(of: ids, query, until: last, body) }
         var (above, upTo, left) = (query.since, last, query.limit)
@@ -84,7 +84,7 @@ extension Snapshot {
                 statement.bind(id, at: 1)
                 return try statement.step() ? statement.uint(0) : nil
             }
-            if let sequence, sequence > query.since { places.append((sequence, id)) }
+            if let sequence, sequence > query.since, sequence <= last { places.append((sequence, id)) }
         }
         places.sort { query.isDescending ? $0.sequence > $1.sequence : $0.sequence < $1.sequence }
         var waiting = places.prefix(query.limit)

@@ -12,7 +12,7 @@ enum StoreQuery: Int, CaseIterable {
     case unusedBlob, nextUnusedBlob, hideBlob, deletePieces, deleteBlob
     case changes, changesDescending, sequence, pendingCount, countThrough
     case conflicts, allAscending, allDescending, allForDigest
-    case localDocument, localDocumentCount, setLocalDocument, deleteLocalDocument
+    case localDocument, localDocuments, localDocumentCount, setLocalDocument, deleteLocalDocument
 
     /// The statement, for the tables of a collection where it is about documents.
     func sql(collection: Int) -> String {
@@ -175,6 +175,11 @@ enum StoreQuery: Int, CaseIterable {
             "SELECT id, revision, flags, tree, body, attachments FROM \(document) ORDER BY id"
 
         case .localDocument: "SELECT body FROM \(local) WHERE name = ?1"
+        case .localDocuments:
+            """
+            SELECT name, body FROM \(local)
+            WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 AND name > ?2 ORDER BY name LIMIT ?3
+            """
         case .localDocumentCount:
             "SELECT count(*) FROM (SELECT 1 FROM \(local) WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 LIMIT ?2)"
         case .setLocalDocument: "INSERT OR REPLACE INTO \(local) (name, body) VALUES (?1, ?2)"

@@ -52,7 +52,7 @@ class Documents(NodeTestCase):
             {"_id": "f", "n": 1},
         ]})
         self.assertEqual([row.get("error") for row in rows],
-                         [None, "missing_stub", "bad_document", "bad_name", "bad_document", None])
+                         [None, "missing_stub", "bad_request", "bad_request", "doc_validation", None])
         self.assertEqual(self.node.count("clinic"), 2)
 
     def test_expiry(self):

@@ -239,8 +239,8 @@ class Node(Home):
 
     # --- REST over the socket
 
-    def request(self, method, path, body=None, headers=None):
-        """(status, parsed or raw body) of one request."""
+    def exchange(self, method, path, body=None, headers=None):
+        """(status, headers, bytes) of one request; the names of headers are as any."""
         if body is not None and not isinstance(body, (bytes, str)):
             body = json.dumps(body)
         if isinstance(body, str):
@@ -249,13 +249,17 @@ class Node(Home):
         try:
             connection.request(method, path, body, {"Content-Type": "application/json", **(headers or {})})
             answer = connection.getresponse()
-            data = answer.read()
+            return answer.status, answer.headers, answer.read()
         finally:
             connection.close()
+
+    def request(self, method, path, body=None, headers=None):
+        """(status, parsed or raw body) of one request."""
+        status, _, data = self.exchange(method, path, body, headers)
         try:
-            return answer.status, json.loads(data)
+            return status, json.loads(data)
         except ValueError:
-            return answer.status, data
+            return status, data
 
     def call(self, method, path, body=None):
         status, answer = self.request(method, path, body)

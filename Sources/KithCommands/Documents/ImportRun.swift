@@ -170,7 +170,7 @@ final class ImportRun {
     }
 
     private func account(_ item: Item, _ result: JSONValue) throws {
-        guard let name = result["error"]?.stringValue else {
+        guard let name = RemoteError.name(result) else {
             stored += 1
             return
         }

@@ -9,9 +9,15 @@ final class AdministrationConnection {
     private let router: RESTRouter
     private var parser = HTTPRequestParser()
     private var head: HTTPRequestHead?
+    /// The body of the request that is coming, where it is collected …
     private var body: [UInt8] = []
+    /// … and where it is taken as it comes.
+    private var stream: RESTBody?
+    /// Bytes of a body that came after its request was answered.
+    private var discardedByteCount = 0
     private var exchange: RESTExchange?
     private var isFinishing = false
+    private var isParsing = false
     /// Called once, when the connection is gone.
     var onDone: (() -> Void)?
 
@@ -25,7 +31,7 @@ final class AdministrationConnection {
         connection.onDrained = { [weak self] in self?.exchange?.connectionDrained() }
         connection.onClose = { [weak self] _ in self?.closed() }
         // A client may say that it sends no more and still wait for its answer.
-        connection.onEnd = { [weak self] in self?.finishSoon() }
+        connection.onEnd = { [weak self] in self?.ended() }
     }
 
     /// Closes as soon as no request is under way.
@@ -35,6 +41,13 @@ final class AdministrationConnection {
     }
 
     func cut() { connection.abort() }
+
+    private func ended() {
+        // What has come is still taken; a request that is cut off shows by this.
+        parser.receiveEnd()
+        parse()
+        finishSoon()
+    }
 
     private func closed() {
         exchange?.connectionClosed()
@@ -46,44 +59,85 @@ final class AdministrationConnection {
 
     private func receive(_ bytes: UnsafeRawBufferPointer) {
         parser.receive(bytes)
-        // A client that sends its next request early must wait for this one's answer; it may not fill memory meanwhile.
-        if exchange != nil {
-            if parser.bufferedBytes > NodeLimits.linkBufferBytesMax { connection.pauseReading() }
-            return
-        }
         parse()
     }
 
+    /// Whether the next event may be taken. A client that sends its next request early must wait for this one's answer,
+    /// and one that sends faster than the disk takes it must wait as well.
+    private var mayParse: Bool {
+        guard exchange != nil else { return true }
+        return stream.map { $0.bufferedByteCount < NodeLimits.linkBufferBytesMax } ?? false
+    }
+
     private func parse() {
+        guard !isParsing else { return }
+        isParsing = true
+        defer { isParsing = false }
         do {
-            while exchange == nil, let event = try parser.nextEvent() {
-                switch event {
-                case .head(let head):
-                    self.head = head
-                    body = []
-                    parser.bodyBytesMax = NodeLimits.requestBodyBytesMax
-                    if head.expectsContinue { connection.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
-                case .body(let part): body.append(contentsOf: part)
-                case .end: handle()
-                }
+            while mayParse, let event = try parser.nextEvent() { try take(event) }
+        } catch let error as HTTPParseError {
+            isFinishing = true
+            guard let stream else {
+                connection.write(HTTPAnswer.error(error.kithError).bytes(keepsAlive: false))
+                return connection.close()
             }
+            // Who takes the body answers with this, and nothing more is read.
+            self.stream = nil
+            stream.fail(error.kithError)
+            if exchange == nil { connection.close() }
+            return
         } catch {
-            connection.write(HTTPAnswer.error(error.kithError).bytes(keepsAlive: false))
-            connection.close()
+            connection.abort()
+        }
+        // Nobody fills memory by sending more than is taken.
+        if parser.bufferedBytes > NodeLimits.linkBufferBytesMax, !mayParse {
+            connection.pauseReading()
+        } else {
+            connection.resumeReading()
         }
     }
 
-    private func handle() {
-        guard let head else { return }
-        let request = RESTRequest(
+    private func take(_ event: HTTPRequestEvent) throws {
+        switch event {
+        case .head(let head):
+            self.head = head
+            body = []
+            let isStreamed = RESTRouter.takesBodyAsStream(Self.request(head, body: []))
+            parser.bodyBytesMax = isStreamed ? NodeLimits.streamedBodyBytesMax : NodeLimits.requestBodyBytesMax
+            if head.expectsContinue { connection.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+            guard isStreamed else { return }
+            let stream = RESTBody()
+            stream.onTaken = { [weak self] in self?.parse() }
+            self.stream = stream
+            discardedByteCount = 0
+            handle(stream)
+        case .body(let part):
+            guard let stream else { return body.append(contentsOf: part) }
+            if exchange != nil { return stream.append(part) }
+            // The answer is given already: a little more is read, so that the client comes to see it.
+            discardedByteCount += part.count
+            if discardedByteCount > NodeLimits.discardedBodyBytesMax { connection.close() }
+        case .end:
+            guard let stream else { return handle(nil) }
+            self.stream = nil
+            stream.end()
+        }
+    }
+
+    private static func request(_ head: HTTPRequestHead, body: [UInt8]) -> RESTRequest {
+        RESTRequest(
             method: head.method, path: head.target.segments.filter { !$0.isEmpty },
             query: Dictionary(head.target.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }),
-            body: body,
-            contentType: head.headers["content-type"])
+            body: body, headers: head.headers, minorVersion: head.minorVersion)
+    }
+
+    private func handle(_ stream: RESTBody?) {
+        guard let head else { return }
+        let request = Self.request(head, body: body)
         body = []
         self.head = nil
         let exchange = RESTExchange(
-            request: request, connection: connection, keepsAlive: head.keepsAlive && !isFinishing
+            request: request, body: stream, connection: connection, keepsAlive: head.keepsAlive && !isFinishing
         ) {
             [weak self] keepsAlive in self?.finished(keepsAlive)
         }
@@ -94,8 +148,8 @@ final class AdministrationConnection {
 
     private func finished(_ keepsAlive: Bool) {
         exchange = nil
+        stream?.onTaken = nil
         guard keepsAlive, !isFinishing else { return connection.close() }
-        connection.resumeReading()
         parse()
     }
 }

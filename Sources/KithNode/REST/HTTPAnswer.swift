@@ -18,25 +18,43 @@ struct HTTPAnswer: Sendable {
         self.init(status, body: json.canonicalBytes() + [UInt8(ascii: "\n")], headers: headers)
     }
 
-    /// The answer for an error: its code, its message and what to do.
-    static func error(_ error: KithError) -> HTTPAnswer {
-        var object: [(String, JSONValue)] = [("error", .string(error.code.name)), ("reason", .string(error.message))]
-        if let remedy = error.remedy { object.append(("remedy", .string(remedy))) }
-        return HTTPAnswer(error.code.httpStatus, JSONValue(object: object))
+    /// `{"ok": true}`.
+    static func ok(_ status: Int = 200) -> HTTPAnswer { HTTPAnswer(status, JSONValue(object: [("ok", true)])) }
+
+    /// The client has it already.
+    static func notModified(_ tag: String) -> HTTPAnswer { HTTPAnswer(304, body: [], headers: [("ETag", tag)]) }
+
+    /// The answer for an error: its name, its message and what to do.
+    static func error(_ error: any Error) -> HTTPAnswer {
+        let error = CouchDBError(error)
+        return HTTPAnswer(error.status, JSONValue(object: error.members), headers: error.headers)
     }
 
     func bytes(keepsAlive: Bool, withoutBody: Bool = false) -> [UInt8] {
         var head = Self.head(status, contentType: contentType, keepsAlive: keepsAlive)
         for header in headers { head.headers.add(header.name, header.value) }
-        head.headers.add("Content-Length", String(body.count))
+        // RFC 9110 §8.6: a 304 would have to give the length of what it does not send.
+        if status != 304 { head.headers.add("Content-Length", String(body.count)) }
         var bytes: [UInt8] = []
         head.append(to: &bytes)
-        return withoutBody ? bytes : bytes + body
+        return withoutBody || status == 304 ? bytes : bytes + body
     }
 
-    static func streamHead(contentType: String, keepsAlive: Bool) -> [UInt8] {
-        var head = head(200, contentType: contentType, keepsAlive: keepsAlive)
-        head.headers.add("Transfer-Encoding", "chunked")
+    /// The head of an answer that is sent piece by piece.
+    ///
+    /// - Parameter length: of the body; nil for one that is sent in chunks, or, with `isChunked` false, until the
+    ///   connection ends.
+    static func streamHead(
+        _ status: Int = 200, contentType: String, headers: [(name: String, value: String)] = [], length: UInt64? = nil,
+        isChunked: Bool = true, keepsAlive: Bool
+    ) -> [UInt8] {
+        var head = head(status, contentType: contentType, keepsAlive: keepsAlive)
+        for header in headers { head.headers.add(header.name, header.value) }
+        if let length {
+            head.headers.add("Content-Length", String(length))
+        } else if isChunked {
+            head.headers.add("Transfer-Encoding", "chunked")
+        }
         var bytes: [UInt8] = []
         head.append(to: &bytes)
         return bytes

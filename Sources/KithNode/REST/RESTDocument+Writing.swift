@@ -2,17 +2,25 @@ import KithDocuments
 import KithStore
 
 extension RESTDocument {
+    /// Bytes that came behind a document, and are stored.
+    struct Received: Sendable {
+        let blob: Blob
+        /// Whether they came packed and were unpacked, so that the document's word of it no longer holds.
+        let isUnpacked: Bool
+    }
+
     /// Writes the document as a new revision, with its attachments and its expiry.
     ///
     /// - Parameters:
     ///   - id: the document.
     ///   - parent: the revision that it follows, where one was named.
-    /// - Throws: as `WriteTransaction.put`; `.attachmentMissing` for a stub whose bytes are not stored; `.notImplemented`
-    ///   for attachments that were to follow as parts of their own.
+    ///   - transaction: where it is written.
+    /// - Throws: as `WriteTransaction.put`; `.attachmentMissing` for a stub whose bytes are not stored; `.badDocument`
+    ///   for attachments that were to follow and did not.
     func put(_ id: DocumentID, parent: RevisionID?, in transaction: WriteTransaction) throws -> RevisionID {
         let before = try parent ?? transaction.document(id)?.revision
         let attachments = try storedAttachments(
-            id, parent: parent, generation: (before?.generation ?? 0) + 1, in: transaction)
+            id, ancestors: parent.map { [$0] } ?? [], generation: (before?.generation ?? 0) + 1, in: transaction)
         let written = try transaction.put(
             id, body: body, parent: parent, isDeleted: isDeleted, attachments: attachments)
         try setExpiry(id, in: transaction)
@@ -24,8 +32,12 @@ extension RESTDocument {
     /// - Throws: as `WriteTransaction.insert` and `put`; `.badDocument` without a revision.
     func insert(_ id: DocumentID, in transaction: WriteTransaction) throws -> RevisionID {
         guard let revision else { throw KithError(.badDocument, "a document that keeps its revision needs _rev") }
-        let attachments = try storedAttachments(
-            id, parent: history.first, generation: revision.generation, in: transaction)
+        var attachments = AttachmentList()
+        // One that is here has its attachments, whatever is said of them now.
+        if case .missing? = try transaction.lookup([(id, revision)]).first {
+            attachments = try storedAttachments(
+                id, ancestors: history, generation: revision.generation, in: transaction)
+        }
         _ = try transaction.insert(
             IncomingRevision(
                 id: id, revision: revision, history: history, isDeleted: isDeleted, body: body, attachments: attachments
@@ -38,42 +50,60 @@ extension RESTDocument {
     ///
     /// - Parameters:
     ///   - id: the document.
-    ///   - parent: the revision in which stubs are looked up by their names.
+    ///   - ancestors: revisions in which stubs are looked up by their names, in the first whose attachments are known.
     ///   - generation: of the revision that is written: no attachment is younger.
     ///   - transaction: where it is written.
     func storedAttachments(
-        _ id: DocumentID, parent: RevisionID?, generation: UInt64, in transaction: WriteTransaction
+        _ id: DocumentID, ancestors: [RevisionID], generation: UInt64, in transaction: WriteTransaction
     ) throws -> AttachmentList {
         guard !attachments.isEmpty else { return AttachmentList() }
-        let before = try parent.flatMap { try transaction.document(id, revision: $0) }?.attachments ?? AttachmentList()
+        var before: StoredDocument?
+        // A revision that is stored is a leaf, or one of few older ones.
+        for ancestor in ancestors where before == nil { before = try transaction.document(id, revision: ancestor) }
         return try AttachmentList(
             attachments.map { incoming -> DocumentAttachment in
-                let attachment: DocumentAttachment
-                switch incoming.content {
-                case .inline(let bytes):
-                    let blob = try transaction.addBlob(bytes)
-                    attachment = try incoming.resolved(digest: blob.digest, length: blob.length, revpos: generation)
-                case .stub:
-                    let known = before[incoming.name]
-                    guard let digest = incoming.digest ?? known?.digest, let blob = try transaction.blob(digest) else {
-                        throw KithError(
-                            .attachmentMissing,
-                            "Attachment \(incoming.name) of document \(id) is a stub, and its bytes are not stored",
-                            remedy: "Send them as data, or name the revision that has the attachment")
-                    }
-                    attachment = try incoming.resolved(
-                        digest: digest, length: blob.length, revpos: known?.revpos ?? generation,
-                        contentType: known?.contentType)
-                case .follows:
-                    throw KithError(
-                        .notImplemented, "attachments that follow the document are not taken yet",
-                        remedy: "Send them within it, as data in base64")
-                }
-                guard let told = attachment.revpos, told > generation else { return attachment }
-                return try DocumentAttachment(
-                    name: attachment.name, digest: attachment.digest, length: attachment.length,
-                    contentType: attachment.contentType, revpos: generation, encoding: attachment.encoding)
+                try stored(incoming, before, id, generation: generation, in: transaction)
             })
+    }
+
+    private func stored(
+        _ incoming: IncomingAttachment, _ before: StoredDocument?, _ id: DocumentID, generation: UInt64,
+        in transaction: WriteTransaction
+    ) throws -> DocumentAttachment {
+        var isUnpacked = false
+        let attachment: DocumentAttachment
+        switch incoming.content {
+        case .inline(let bytes):
+            let blob = try transaction.addBlob(bytes)
+            attachment = try incoming.resolved(digest: blob.digest, length: blob.length, revpos: generation)
+        case .stub:
+            var known = before?.attachments[incoming.name]
+            // One that came later than the revision that is here has other bytes.
+            if let before, incoming.digest == nil, incoming.revpos ?? 0 > before.revision.generation { known = nil }
+            guard let digest = incoming.digest ?? known?.digest, let blob = try transaction.blob(digest) else {
+                throw KithError(
+                    .attachmentMissing,
+                    "Attachment \(incoming.name) of document \(id) is a stub, and its bytes are not stored",
+                    remedy: "Send them as data, or name the revision that has the attachment")
+            }
+            isUnpacked = incoming.digest == nil && known?.encoding == nil
+            attachment = try incoming.resolved(
+                digest: digest, length: blob.length, revpos: known?.revpos ?? generation,
+                contentType: known?.contentType)
+        case .follows:
+            guard let received = received[Array(incoming.name.utf8)] else {
+                throw KithError(
+                    .badDocument, "attachment \(incoming.name) of document \(id) was to follow and did not",
+                    remedy: "Send it behind the document, in a body of type multipart/related")
+            }
+            isUnpacked = received.isUnpacked
+            attachment = try incoming.resolved(
+                digest: received.blob.digest, length: received.blob.length, revpos: generation)
+        }
+        return try DocumentAttachment(
+            name: attachment.name, digest: attachment.digest, length: attachment.length,
+            contentType: attachment.contentType, revpos: attachment.revpos.map { min($0, generation) },
+            encoding: isUnpacked ? nil : attachment.encoding)
     }
 
     private func setExpiry(_ id: DocumentID, in transaction: WriteTransaction) throws {

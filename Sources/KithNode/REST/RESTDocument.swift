@@ -12,6 +12,8 @@ struct RESTDocument: Sendable {
     var history: [RevisionID] = []
     /// What `_attachments` said: all attachments of the revision.
     var attachments: [IncomingAttachment] = []
+    /// Bytes of those that followed the document, by the UTF-8 bytes of their names.
+    var received: [[UInt8]: Received] = [:]
     /// When the document shall go away by itself, when it was told (`_exp`).
     var expiry: Expiry?
     /// The canonical body without the reserved names.
@@ -31,10 +33,32 @@ struct RESTDocument: Sendable {
         body = parts.body
     }
 
-    /// Reads one document of a list.
+    /// Reads one document of a request.
     init(_ value: JSONValue) throws(KithError) {
         guard value.objectValue != nil else { throw KithError(.badDocument, "a document must be a JSON object") }
         try self.init(parsing: value.canonicalBytes())
+    }
+
+    /// Reads the text of a document, and says of what is wrong with it what CouchDB says.
+    ///
+    /// - Throws: `doc_validation` for a reserved name or a reserved value that is wrong, `illegal_docid`, `bad_request` for
+    ///   what is no JSON object.
+    static func reading(_ bytes: [UInt8]) throws(CouchDBError) -> RESTDocument {
+        do {
+            return try RESTDocument(parsing: bytes)
+        } catch {
+            throw named(error, bytes)
+        }
+    }
+
+    private static func named(_ error: KithError, _ bytes: [UInt8]) -> CouchDBError {
+        guard error.code == .badDocument || error.code == .badName,
+            let value = try? JSONValue(parsing: bytes), value.objectValue != nil
+        else { return CouchDBError(error) }
+        if let id = value["_id"], id.stringValue.flatMap({ try? DocumentID($0) }) == nil {
+            return CouchDBError("illegal_docid", error)
+        }
+        return error.code == .badDocument ? CouchDBError("doc_validation", error) : CouchDBError(error)
     }
 
     /// An ID for a document that came without one: 32 hex digits of randomness, as CouchDB makes them.
@@ -43,43 +67,5 @@ struct RESTDocument: Sendable {
             let byte = UInt8.random(in: 0...255)
             return (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }.joined()
-    }
-
-    /// A stored document as text: `_id` and `_rev` first, then the body.
-    static func text(_ document: StoredDocument, withConflicts: Bool) -> [UInt8] {
-        var bytes = Array("{\"_id\":".utf8)
-        JSONValue.append(document.id.text, to: &bytes)
-        bytes.append(contentsOf: ",\"_rev\":\"\(document.revision)\"".utf8)
-        if document.isDeleted { bytes.append(contentsOf: ",\"_deleted\":true".utf8) }
-        let conflicts = withConflicts ? document.conflicts : []
-        if !conflicts.isEmpty {
-            let list = conflicts.map { "\"\($0)\"" }.joined(separator: ",")
-            bytes.append(contentsOf: ",\"_conflicts\":[\(list)]".utf8)
-        }
-        if !document.attachments.isEmpty {
-            bytes.append(contentsOf: ",\"_attachments\":".utf8)
-            bytes.append(contentsOf: document.attachments.canonicalBytes())
-        }
-        if document.body.count > 2 {
-            bytes.append(UInt8(ascii: ","))
-            bytes.append(contentsOf: document.body.dropFirst())
-        } else {
-            bytes.append(UInt8(ascii: "}"))
-        }
-        return bytes
-    }
-
-    /// One row of `_all_docs`.
-    static func appendRow(_ document: StoredDocument, withBody: Bool, withConflicts: Bool, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: "{\"id\":".utf8)
-        JSONValue.append(document.id.text, to: &bytes)
-        bytes.append(contentsOf: ",\"key\":".utf8)
-        JSONValue.append(document.id.text, to: &bytes)
-        bytes.append(contentsOf: ",\"value\":{\"rev\":\"\(document.revision)\"}".utf8)
-        if withBody {
-            bytes.append(contentsOf: ",\"doc\":".utf8)
-            bytes.append(contentsOf: text(document, withConflicts: withConflicts))
-        }
-        bytes.append(UInt8(ascii: "}"))
     }
 }

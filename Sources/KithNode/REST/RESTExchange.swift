@@ -6,44 +6,71 @@ import KithWire
 @LoopActor
 final class RESTExchange {
     let request: RESTRequest
+    /// The body of the request, where it is taken as it comes.
+    let body: RESTBody?
     private let connection: Connection
-    private let keepsAlive: Bool
+    private var keepsAlive: Bool
     private var onFinish: (@LoopActor (_ keepsAlive: Bool) -> Void)?
     private let drained = ChangeSignal()
     private var isStreaming = false
-    /// Whether the client has gone: nothing more need be made for it.
+    private var isChunked = false
+    /// Whether nothing more need be made: the client has gone, or has what it asked for.
     private(set) var isClosed = false
     /// Called when the client has gone, to wake whoever waits on its behalf.
     var onClosed: (() -> Void)?
 
-    init(request: RESTRequest, connection: Connection, keepsAlive: Bool, onFinish: @escaping @LoopActor (Bool) -> Void)
-    {
+    init(
+        request: RESTRequest, body: RESTBody? = nil, connection: Connection, keepsAlive: Bool,
+        onFinish: @escaping @LoopActor (Bool) -> Void
+    ) {
         self.request = request
+        self.body = body
         self.connection = connection
         self.keepsAlive = keepsAlive
         self.onFinish = onFinish
     }
 
+    /// Whether an answer has begun, so that it is too late for another one.
+    var hasBegun: Bool { isStreaming || onFinish == nil }
+
     /// Answers whole.
     func respond(_ answer: HTTPAnswer) {
-        guard !isClosed, !isStreaming else { return }
+        guard !isClosed, !hasBegun else { return }
         connection.write(answer.bytes(keepsAlive: keepsAlive, withoutBody: request.method == "HEAD"))
         finish()
     }
 
-    /// Begins an answer whose length is not known.
-    func startStream(contentType: String = "application/json") {
-        guard !isClosed else { return }
+    /// Begins an answer that is sent piece by piece. Towards `HEAD` this is all of it.
+    ///
+    /// - Parameter length: of the body, where it is known.
+    func startStream(
+        _ status: Int = 200, contentType: String = "application/json", headers: [(name: String, value: String)] = [],
+        length: UInt64? = nil
+    ) {
+        guard !isClosed, !hasBegun else { return }
         isStreaming = true
-        connection.write(HTTPAnswer.streamHead(contentType: contentType, keepsAlive: keepsAlive))
+        isChunked = length == nil && request.minorVersion >= 1
+        // A client of HTTP/1.0 knows no chunks: the end of the connection is the end of the body.
+        if length == nil, !isChunked { keepsAlive = false }
+        connection.write(
+            HTTPAnswer.streamHead(
+                status, contentType: contentType, headers: headers, length: length, isChunked: isChunked,
+                keepsAlive: keepsAlive))
+        guard request.method == "HEAD" else { return }
+        isClosed = true
+        finish()
     }
 
     /// Sends a part of the stream, and waits while the client reads slowly.
     func send(_ bytes: [UInt8]) async {
         guard !isClosed, !bytes.isEmpty else { return }
-        var chunk: [UInt8] = []
-        HTTPChunks.append(bytes, to: &chunk)
-        connection.write(chunk)
+        if isChunked {
+            var chunk: [UInt8] = []
+            HTTPChunks.append(bytes, to: &chunk)
+            connection.write(chunk)
+        } else {
+            connection.write(bytes)
+        }
         while !isClosed, connection.bufferedByteCount > NodeLimits.linkBufferBytesMax {
             await drained.wait(secondsMax: 3_600)
         }
@@ -52,9 +79,11 @@ final class RESTExchange {
     /// Ends the stream.
     func endStream() {
         guard !isClosed else { return }
-        var end: [UInt8] = []
-        HTTPChunks.appendEnd(to: &end)
-        connection.write(end)
+        if isChunked {
+            var end: [UInt8] = []
+            HTTPChunks.appendEnd(to: &end)
+            connection.write(end)
+        }
         finish()
     }
 
@@ -69,6 +98,7 @@ final class RESTExchange {
     func connectionClosed() {
         isClosed = true
         drained.signal()
+        body?.fail(KithError(.connectionLost, "the client went away in the middle of its request"))
         onClosed?()
     }
 

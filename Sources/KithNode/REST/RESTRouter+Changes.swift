@@ -3,132 +3,187 @@ import KithStore
 import KithTransport
 
 extension RESTRouter {
-    private struct ChangesQuery {
-        var since: UInt64
-        var left: Int
-        var includesBodies: Bool
-        var allLeaves: Bool
-        var heartbeatSeconds: Double
-        var timeoutSeconds: Double
-    }
-
-    /// The changes feed: `normal` ends with what there is, `longpoll` waits for the first change, `continuous` goes on.
+    /// `/DATABASE/_changes`. Whoever waits for a change costs a continuation and a timer.
     func changes(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
-        let request = exchange.request
         // A collection that is not there is an answer of its own, and not a stream that breaks off.
-        _ = try await keyspace.read { try $0.lastSequence }
-        let now = keyspace.lastSequence
-        let since: UInt64
-        switch request.query["since"] {
-        case nil: since = 0
-        case "now"?: since = now
-        case let text?:
-            guard let number = UInt64(text.filter { $0 != "\"" }) else {
-                throw KithError(
-                    .badRequest, "since must be a sequence of this database or now, not \"\(text.prefix(100))\"")
+        let last = try await keyspace.read { try $0.lastSequence }
+        var request = try ChangesRequest(exchange.request, last: last)
+        exchange.onClosed = { [weak changed = keyspace.changed] in changed?.signal() }
+        do {
+            switch request.feed {
+            case .normal, .longpoll: try await listChanges(exchange, keyspace, &request)
+            case .continuous, .eventsource: try await followChanges(exchange, keyspace, &request)
             }
-            since = number
-        }
-        var query = ChangesQuery(
-            since: since, left: try request.integer("limit") ?? Int.max,
-            includesBodies: try request.flag("include_docs"), allLeaves: request.query["style"] == "all_docs",
-            heartbeatSeconds: Double(try request.integer("heartbeat", in: 1...3_600_000) ?? 60_000) / 1_000,
-            timeoutSeconds: Double(try request.integer("timeout", in: 1...3_600_000) ?? 60_000) / 1_000)
-        switch request.query["feed"] ?? "normal" {
-        case "normal": try await listChanges(exchange, keyspace, &query, waits: false)
-        case "longpoll": try await listChanges(exchange, keyspace, &query, waits: true)
-        case "continuous": await followChanges(exchange, keyspace, &query)
-        case let feed:
-            throw KithError(
-                .notImplemented, "there is no feed \"\(feed.prefix(100))\"; normal, longpoll and continuous are served")
+        } catch {
+            guard exchange.hasBegun else { throw error }
+            exchange.breakStream()
         }
     }
 
     private func listChanges(
-        _ exchange: RESTExchange, _ keyspace: Keyspace, _ query: inout ChangesQuery, waits: Bool
+        _ exchange: RESTExchange, _ keyspace: Keyspace, _ request: inout ChangesRequest
     ) async throws {
-        if waits {
-            exchange.onClosed = { [weak changed = keyspace.changed] in changed?.signal() }
-            let deadline = EventLoop.monotonicNanoseconds + UInt64(query.timeoutSeconds * 1e9)
-            while keyspace.lastSequence <= query.since, !exchange.isClosed, !node.isStopping,
-                EventLoop.monotonicNanoseconds < deadline
-            {
-                await keyspace.changed.wait(secondsMax: query.timeoutSeconds)
-            }
-        }
         exchange.startStream()
         await exchange.send(Array("{\"results\":[\n".utf8))
         var isFirst = true
-        do {
-            while query.left > 0, !exchange.isClosed {
-                let page = try await page(keyspace, &query)
-                if page.isEmpty { break }
-                var bytes: [UInt8] = []
-                for row in page {
-                    if !isFirst { bytes.append(contentsOf: ",\n".utf8) }
-                    isFirst = false
-                    bytes.append(contentsOf: row)
-                }
-                await exchange.send(bytes)
+        // Only one that waits for what comes may be asked again.
+        var waits = request.feed == .longpoll && !request.isDescending
+        let deadline = Self.deadline(request)
+        while request.left > 0, !exchange.isClosed {
+            let page = try await page(keyspace, request, continuesList: !isFirst)
+            take(page, &request)
+            try await exchange.send(page.content, from: keyspace)
+            if page.rowCount > 0 {
+                isFirst = false
+                waits = false
             }
-        } catch {
-            return exchange.breakStream()
+            guard page.isLast else { continue }
+            guard waits, await waitForChange(exchange, keyspace, request, until: deadline) else { break }
         }
-        await exchange.send(Array("\n],\"last_seq\":\(query.since),\"pending\":0}\n".utf8))
+        let last = request.isDescending ? try await keyspace.read { try $0.lastSequence } : request.since
+        let pending = request.isDescending ? 0 : try await keyspace.read { try $0.pendingCount(since: last) }
+        await exchange.send(Array("\n],\"last_seq\":\(last),\"pending\":\(pending)}\n".utf8))
         exchange.endStream()
     }
 
-    private func followChanges(_ exchange: RESTExchange, _ keyspace: Keyspace, _ query: inout ChangesQuery) async {
-        exchange.startStream()
-        exchange.onClosed = { [weak changed = keyspace.changed] in changed?.signal() }
-        while !exchange.isClosed, !node.isStopping, query.left > 0, !keyspace.isClosed {
-            do {
-                let page = try await page(keyspace, &query)
-                if page.isEmpty {
-                    let seen = keyspace.lastSequence
-                    if seen <= query.since { await keyspace.changed.wait(secondsMax: query.heartbeatSeconds) }
-                    if keyspace.lastSequence == seen { await exchange.send([UInt8(ascii: "\n")]) }
+    private func followChanges(
+        _ exchange: RESTExchange, _ keyspace: Keyspace, _ request: inout ChangesRequest
+    ) async throws {
+        let isEvents = request.feed == .eventsource
+        exchange.startStream(contentType: isEvents ? "text/event-stream" : "application/json")
+        while request.left > 0, !exchange.isClosed {
+            let page = try await page(keyspace, request, continuesList: false)
+            take(page, &request)
+            try await exchange.send(page.content, from: keyspace)
+            guard page.isLast else { continue }
+            guard await waitForChange(exchange, keyspace, request, until: Self.deadline(request)) else { break }
+        }
+        if !isEvents { await exchange.send(Array("{\"last_seq\":\(request.since),\"pending\":0}\n".utf8)) }
+        exchange.endStream()
+    }
+
+    private static func deadline(_ request: ChangesRequest) -> UInt64 {
+        EventLoop.monotonicNanoseconds + UInt64(request.timeoutSeconds * 1e9)
+    }
+
+    /// Waits until there is a change beyond those that were looked at, with signs of life where they were asked for.
+    ///
+    /// - Returns: whether there may be one; false when the feed is to end.
+    private func waitForChange(
+        _ exchange: RESTExchange, _ keyspace: Keyspace, _ request: ChangesRequest, until deadline: UInt64
+    ) async -> Bool {
+        var lastBeat = EventLoop.monotonicNanoseconds
+        while keyspace.lastSequence <= request.since {
+            guard !exchange.isClosed, !node.isStopping, !keyspace.isClosed else { return false }
+            let now = EventLoop.monotonicNanoseconds
+            if let heartbeat = request.heartbeatSeconds {
+                let next = lastBeat + UInt64(heartbeat * 1e9)
+                if now >= next {
+                    let isEvents = request.feed == .eventsource
+                    await exchange.send(Array((isEvents ? "event: heartbeat\ndata: \n\n" : "\n").utf8))
+                    lastBeat = now
                     continue
                 }
-                for row in page { await exchange.send(row + [UInt8(ascii: "\n")]) }
-            } catch {
-                return exchange.breakStream()
+                await keyspace.changed.wait(secondsMax: Double(next - now) / 1e9)
+            } else {
+                guard now < deadline else { return false }
+                await keyspace.changed.wait(secondsMax: Double(deadline - now) / 1e9)
             }
         }
-        await exchange.send(Array("{\"last_seq\":\(query.since)}\n".utf8))
-        exchange.endStream()
+        return true
     }
 
-    /// The next rows, and moves the query behind them.
-    private func page(_ keyspace: Keyspace, _ query: inout ChangesQuery) async throws -> [[UInt8]] {
-        let limit = min(query.left, NodeLimits.pageRows)
-        let current = query
-        let (rows, last) = try await keyspace.read { snapshot -> ([(UInt64, [UInt8])], UInt64) in
-            let rows = try snapshot.changes(since: current.since, limit: limit).map { change in
-                let body =
-                    current.includesBodies ? try snapshot.document(change.id, revision: change.winner.revision) : nil
-                return (change.sequence, Self.row(change, body, allLeaves: current.allLeaves))
-            }
-            return (rows, try snapshot.lastSequence)
+    // MARK: Pages
+
+    private struct ChangesPage: Sendable {
+        var content = RESTContent()
+        var rowCount = 0
+        /// Up to here all was looked at; with `isDescending`, down to here.
+        var reached: UInt64 = 0
+        /// Whether nothing is left but what comes later.
+        var isLast = true
+    }
+
+    private func take(_ page: ChangesPage, _ request: inout ChangesRequest) {
+        request.left -= page.rowCount
+        if request.isDescending {
+            request.through = page.reached > 0 ? page.reached - 1 : 0
+        } else {
+            request.since = max(request.since, page.reached)
         }
-        query.left -= rows.count
-        // The store may skip sequences: an empty page ends at the last one, or the feed would ask for it for ever.
-        query.since = rows.last?.0 ?? max(query.since, last)
-        return rows.map(\.1)
     }
 
-    private nonisolated static func row(_ change: Change, _ document: StoredDocument?, allLeaves: Bool) -> [UInt8] {
-        var bytes = Array("{\"seq\":\(change.sequence),\"id\":".utf8)
-        JSONValue.append(change.id.text, to: &bytes)
-        let leaves = allLeaves ? change.leaves : [change.winner]
-        let revisions = leaves.map { "{\"rev\":\"\($0.revision)\"}" }.joined(separator: ",")
-        bytes.append(contentsOf: ",\"changes\":[\(revisions)]".utf8)
-        if change.winner.isDeleted { bytes.append(contentsOf: ",\"deleted\":true".utf8) }
+    private func page(
+        _ keyspace: Keyspace, _ request: ChangesRequest, continuesList: Bool
+    ) async throws -> ChangesPage {
+        try await keyspace.read { snapshot in try Self.page(snapshot, request, continuesList) }
+    }
+
+    private nonisolated static func page(
+        _ snapshot: Snapshot, _ request: ChangesRequest, _ continuesList: Bool
+    ) throws -> ChangesPage {
+        let isFiltered = request.selector != nil || request.designDocumentsOnly
+        var page = ChangesPage()
+        // The store may skip sequences: a feed that has seen all is at the last one.
+        page.reached = request.isDescending ? request.since : try snapshot.lastSequence
+        let limit = min(request.left, NodeLimits.pageRows)
+        var looked = 0
+        var heldBytes = 0
+        let query = ChangesQuery(
+            since: request.since, through: request.through, limit: isFiltered ? .max : limit + 1,
+            isDescending: request.isDescending, style: request.showsAllLeaves ? .allLeaves : .winners,
+            documentIDs: request.documentIDs)
+        var reached: UInt64?
+        try snapshot.forEachChange(query) { change in
+            // There is more, and it comes with the next page.
+            guard page.rowCount < limit, heldBytes < NodeLimits.pageBytesMax, looked < NodeLimits.filteredRows else {
+                page.isLast = false
+                return false
+            }
+            looked += 1
+            reached = change.sequence
+            if request.designDocumentsOnly, !change.id.isDesignDocument { return true }
+            var document: StoredDocument?
+            if request.includesBodies || request.selector != nil {
+                document = try snapshot.document(change.id, revision: change.winner.revision)
+            }
+            if let selector = request.selector {
+                guard let document, selector.matches(document) else { return true }
+            }
+            if request.feed == .normal || request.feed == .longpoll, continuesList || page.rowCount > 0 {
+                page.content.append(",\n")
+            }
+            try append(change, request.includesBodies ? document : nil, request, snapshot, to: &page.content)
+            heldBytes += document?.body.count ?? 0
+            page.rowCount += 1
+            return true
+        }
+        if !page.isLast, let reached { page.reached = reached }
+        return page
+    }
+
+    private nonisolated static func append(
+        _ change: Change, _ document: StoredDocument?, _ request: ChangesRequest, _ snapshot: Snapshot,
+        to content: inout RESTContent
+    ) throws {
+        if request.feed == .eventsource { content.append("id: \(change.sequence)\ndata: ") }
+        content.append("{\"seq\":\(change.sequence),\"id\":")
+        content.append(jsonString: change.id.text)
+        content.append(",\"changes\":[")
+        for (index, leaf) in (request.showsAllLeaves ? change.leaves : [change.winner]).enumerated() {
+            content.append(index > 0 ? ",{\"rev\":\"" : "{\"rev\":\"")
+            content.append(leaf.revision)
+            content.append("\"}")
+        }
+        content.append(change.winner.isDeleted ? "],\"deleted\":true" : "]")
         if let document {
-            bytes.append(contentsOf: ",\"doc\":".utf8)
-            bytes.append(contentsOf: RESTDocument.text(document, withConflicts: false))
+            content.append(",\"doc\":")
+            try request.view.append(document, snapshot, to: &content)
         }
-        bytes.append(UInt8(ascii: "}"))
-        return bytes
+        switch request.feed {
+        case .normal, .longpoll: content.append("}")
+        case .continuous: content.append("}\n")
+        case .eventsource: content.append("}\n\n")
+        }
     }
 }

@@ -29,7 +29,7 @@ extension RESTRouter {
         let written = try await keyspace.write { transaction in
             guard let merged else { return try transaction.resolve(id, winner: winner, losers: losers).revision }
             let attachments = try merged.storedAttachments(
-                id, parent: winner, generation: winner.generation + 1, in: transaction)
+                id, ancestors: [winner], generation: winner.generation + 1, in: transaction)
             return try transaction.resolve(
                 id, winner: winner, losers: losers, body: merged.body, isDeleted: merged.isDeleted,
                 attachments: attachments

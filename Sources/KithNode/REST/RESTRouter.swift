@@ -15,47 +15,32 @@ final class RESTRouter {
         do {
             try await route(exchange)
         } catch {
-            exchange.respond(.error((error as? KithError) ?? KithError(.internal, "the request failed", cause: error)))
+            // Once an answer has begun, only cutting it off tells the client that it is not whole.
+            if exchange.hasBegun { return exchange.breakStream() }
+            exchange.respond(.error(error))
         }
     }
 
     private func route(_ exchange: RESTExchange) async throws {
-        let request = exchange.request
-        guard let first = request.path.first else {
-            try allow(request, "GET", "HEAD")
-            return exchange.respond(
-                HTTPAnswer(
-                    200,
-                    JSONValue(object: [
-                        ("kith", "Welcome"), ("version", .string(Node.version)),
-                        ("vendor", JSONValue(object: [("name", "Kith")])),
-                    ])))
-        }
-        switch first {
-        case "_kith": try await kith(exchange)
-        case "_up":
-            try allow(request, "GET", "HEAD")
-            exchange.respond(HTTPAnswer(200, JSONValue(object: [("status", "ok")])))
-        case "_all_dbs":
-            try allow(request, "GET", "HEAD")
-            exchange.respond(HTTPAnswer(200, .array(node.registry.all.map { .string($0.name.text) })))
-        case _ where first.hasPrefix("_"):
-            throw KithError(.notImplemented, "there is no endpoint /\(first.prefix(100)) here")
-        default: try await database(exchange, try KeyspaceName(first))
-        }
+        guard let first = exchange.request.path.first else { return try welcome(exchange) }
+        if first.hasPrefix("_") { return try await server(exchange, first) }
+        let name = try naming("illegal_database_name") { () throws(KithError) in try KeyspaceName(first) }
+        try await database(exchange, name)
     }
 
     /// - Throws: `.methodNotAllowed` when the request's method is none of these.
-    func allow(_ request: RESTRequest, _ methods: String...) throws(KithError) {
+    func allow(_ request: RESTRequest, _ methods: String...) throws(CouchDBError) {
         guard methods.contains(request.method) else {
-            throw KithError(
-                .methodNotAllowed, "\(request.method) is not possible here, only \(methods.joined(separator: ", "))")
+            let list = methods.joined(separator: ", ")
+            throw CouchDBError(
+                "method_not_allowed", KithError(.methodNotAllowed, "Only \(list) allowed"),
+                headers: [("Allow", list)])
         }
     }
 
     // MARK: /_kith
 
-    private func kith(_ exchange: RESTExchange) async throws {
+    func kith(_ exchange: RESTExchange) async throws {
         let request = exchange.request
         let id = node.home.identity.nodeID
         switch request.path.dropFirst().first {

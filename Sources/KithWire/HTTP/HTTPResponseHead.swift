@@ -44,6 +44,7 @@ public struct HTTPResponseHead: Sendable, Equatable {
         case 201: "Created"
         case 202: "Accepted"
         case 204: "No Content"
+        case 206: "Partial Content"
         case 304: "Not Modified"
         case 400: "Bad Request"
         case 401: "Unauthorized"

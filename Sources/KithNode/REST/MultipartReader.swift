@@ -1,0 +1,71 @@
+import KithDocuments
+import KithStore
+import KithTransport
+import KithWire
+
+/// The parts of a request's body as they come.
+@LoopActor
+final class MultipartReader {
+    private let body: RESTBody
+    private var parser: MultipartParser
+
+    /// - Throws: `.badRequest` for a boundary that is none.
+    init(_ body: RESTBody, boundary: String) throws(KithError) {
+        self.body = body
+        do {
+            parser = try MultipartParser(boundary: boundary)
+        } catch {
+            throw error.kithError
+        }
+    }
+
+    /// The next event; after `end` there is none.
+    ///
+    /// - Throws: `.badRequest` when the body ends before its last part, or is none of several parts; why no more comes.
+    func next() async throws(KithError) -> MultipartEvent {
+        while true {
+            do {
+                if let event = try parser.nextEvent() { return event }
+            } catch {
+                throw error.kithError
+            }
+            guard let bytes = try await body.next() else {
+                throw KithError(.badRequest, "the body ends before the last of its parts")
+            }
+            parser.receive(bytes)
+        }
+    }
+}
+
+/// Bytes on their way into an attachment, unpacked where they come packed.
+@LoopActor
+final class AttachmentReceiver {
+    private let writer: BlobWriter
+    private let decoder: GzipDecoder?
+
+    init(_ database: Database, digest: AttachmentDigest?, length: UInt64?, isPacked: Bool) throws(KithError) {
+        writer = try database.makeBlob(digest: digest, length: length)
+        do {
+            decoder = isPacked ? try GzipDecoder() : nil
+        } catch {
+            throw error.kithError
+        }
+    }
+
+    func append(_ bytes: [UInt8]) async throws {
+        guard let decoder else { return try await writer.append(bytes) }
+        decoder.receive(bytes)
+        do {
+            while let piece = try decoder.next() { try await writer.append(piece) }
+        } catch let error as HTTPParseError {
+            throw error.kithError
+        }
+    }
+
+    func finish() async throws -> Blob {
+        if let decoder, !decoder.isAtEnd {
+            throw KithError(.badRequest, "the packed bytes of an attachment are cut off")
+        }
+        return try await writer.finish()
+    }
+}

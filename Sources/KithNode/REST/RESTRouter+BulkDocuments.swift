@@ -1,0 +1,76 @@
+import KithDocuments
+import KithStore
+import KithTransport
+
+extension RESTRouter {
+    private struct Item: Sendable {
+        var id: String?
+        var document: Result<RESTDocument, CouchDBError>
+    }
+
+    /// `POST /DATABASE/_bulk_docs`: each document succeeds or fails alone; the answers are in their order. With
+    /// `new_edits=false` revisions are kept as they come, and only what failed is answered.
+    func bulkDocuments(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
+        try exchange.request.requireJSON()
+        let (items, keepsRevisions) = try Self.items(exchange.request.body)
+        let answers = try await keyspace.write { transaction in
+            items.compactMap { item -> JSONValue? in
+                var id = item.id ?? ""
+                var revision: RevisionID?
+                do {
+                    let document = try item.document.get()
+                    revision = document.revision
+                    let documentID = try document.id ?? DocumentID(RESTDocument.newID())
+                    id = documentID.text
+                    let written =
+                        try keepsRevisions
+                        ? document.insert(documentID, in: transaction)
+                        : document.put(documentID, parent: document.revision, in: transaction)
+                    guard !keepsRevisions else { return nil }
+                    return JSONValue(object: [
+                        ("ok", true), ("id", .string(id)), ("rev", .string(written.description)),
+                    ])
+                } catch {
+                    var members: [(String, JSONValue)] = [("id", .string(id))]
+                    if keepsRevisions, let revision { members.append(("rev", .string(revision.description))) }
+                    return JSONValue(object: members + CouchDBError(error).members)
+                }
+            }
+        }
+        exchange.respond(HTTPAnswer(201, .array(answers)))
+    }
+
+    /// The documents of the body, each read on its own, so that one that is wrong does not refuse the others.
+    private static func items(_ body: [UInt8]) throws -> (items: [Item], keepsRevisions: Bool) {
+        try body.withUnsafeBytes { bytes in
+            let members = try JSONOutline.members(of: bytes)
+            guard let list = members.first(where: { $0.name == "docs" })?.range else {
+                throw KithError(.badRequest, "POST body must include `docs` parameter")
+            }
+            var keepsRevisions = false
+            if let range = members.first(where: { $0.name == "new_edits" })?.range {
+                guard let flag = try JSONValue(parsing: UnsafeRawBufferPointer(rebasing: bytes[range])).boolValue else {
+                    throw KithError(.badRequest, "new_edits must be true or false")
+                }
+                keepsRevisions = !flag
+            }
+            let ranges: [Range<Int>]
+            do {
+                ranges = try JSONOutline.elements(of: bytes, in: list)
+            } catch {
+                throw KithError(.badRequest, "`docs` parameter must be an array")
+            }
+            let items = ranges.map { range in
+                let text = Array(bytes[range])
+                let document = Result { () throws(CouchDBError) in try RESTDocument.reading(text) }
+                guard case .failure = document else { return Item(document: document) }
+                // Its answer is known by the ID, as far as there is one.
+                let element = UnsafeRawBufferPointer(rebasing: bytes[range])
+                let place = (try? JSONOutline.members(of: element))?.first { $0.name == "_id" }?.range
+                let id = place.flatMap { try? JSONValue(parsing: UnsafeRawBufferPointer(rebasing: element[$0])) }
+                return Item(id: id?.stringValue, document: document)
+            }
+            return (items, keepsRevisions)
+        }
+    }
+}

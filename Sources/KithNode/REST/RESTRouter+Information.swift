@@ -1,0 +1,96 @@
+import KithDocuments
+import KithStore
+import KithTransport
+
+extension RESTRouter {
+    /// Where `_security` lies, beside local documents: no name of one is like it.
+    private nonisolated static let securityName = "security"
+
+    /// What CouchDB says of every database and what is always the same here.
+    static let constantInformation: [(String, JSONValue)] = [
+        ("purge_seq", 0), ("compact_running", false), ("disk_format_version", 8), ("instance_start_time", "0"),
+        ("props", [:]), ("cluster", JSONValue(object: [("q", 1), ("n", 1), ("w", 1), ("r", 1)])),
+    ]
+
+    /// What `GET /DATABASE` says.
+    func information(_ database: OpenDatabase) async throws -> JSONValue {
+        let size = JSONValue(Int64(clamping: database.database.sizeOnDisk))
+        let answer = try await database.read { snapshot in
+            (
+                collections: try CollectionCounts.all(snapshot), deleted: try snapshot.deletedCount,
+                sequence: try snapshot.lastSequence
+            )
+        }
+        let own = answer.collections[0]
+        let named = answer.collections.dropFirst().map { collection in
+            JSONValue(object: [
+                ("name", .string(collection.name.description)), ("doc_count", JSONValue(Int64(collection.documents))),
+                ("conflicts", JSONValue(Int64(collection.conflicts))),
+            ])
+        }
+        return JSONValue(
+            object: Self.constantInformation + [
+                ("db_name", .string(database.name.text)), ("doc_count", JSONValue(Int64(own.documents))),
+                ("doc_del_count", JSONValue(Int64(answer.deleted))),
+                ("update_seq", JSONValue(Int64(clamping: answer.sequence))),
+                ("compact_running", .bool(database.isCompacting)),
+                ("sizes", JSONValue(object: [("file", size), ("active", size), ("external", size)])),
+                ("conflicts", JSONValue(Int64(own.conflicts))), ("uuid", .string(database.database.publicID)),
+                ("collections", .array(named)),
+            ])
+    }
+
+    /// `/DATABASE/_security`: kept for those who set it; whoever can open the socket may do everything.
+    func security(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
+        let request = exchange.request
+        try allow(request, "GET", "HEAD", "PUT")
+        if request.method == "PUT" {
+            let object = try JSONValue(parsing: request.body)
+            guard object.objectValue != nil else { throw KithError(.badRequest, "Request body must be a JSON object") }
+            for part in ["admins", "members"] {
+                for list in ["names", "roles"] {
+                    let names = object[part]?[list] ?? []
+                    guard let items = names.arrayValue, items.allSatisfy({ $0.stringValue != nil }) else {
+                        throw KithError(.badRequest, "\(list) of \(part) must be a list of texts")
+                    }
+                }
+            }
+            try await keyspace.write { try $0.setLocalDocument(Self.securityName, object.canonicalBytes()) }
+            return exchange.respond(.ok())
+        }
+        let stored = try await keyspace.read { try $0.localDocument(Self.securityName) }
+        let administrators = JSONValue(object: [("names", []), ("roles", ["_admin"])])
+        let usual = JSONValue(object: [("admins", administrators), ("members", administrators)])
+        exchange.respond(HTTPAnswer(200, body: (stored ?? usual.canonicalBytes()) + [UInt8(ascii: "\n")]))
+    }
+
+    /// `/DATABASE/_revs_limit`.
+    func revisionsLimit(_ exchange: RESTExchange, _ database: OpenDatabase) async throws {
+        let request = exchange.request
+        try allow(request, "GET", "HEAD", "PUT")
+        guard request.method == "PUT" else {
+            let settings = try await database.read { try $0.settings() }
+            return exchange.respond(HTTPAnswer(200, JSONValue(settings.revisionsLimit)))
+        }
+        guard let limit = (try? JSONValue(parsing: request.body))?.intValue else {
+            throw KithError(.badRequest, "`rev_limit` must be a whole number")
+        }
+        _ = try await database.setSettings { $0.revisionsLimit = limit }
+        exchange.respond(.ok())
+    }
+
+    /// `POST /DATABASE/_purge`: forgets leaves of documents, and tells nobody.
+    func purge(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
+        let asked = try exchange.request.jsonObject().map { id, value in
+            (try DocumentID(id), try DocumentView.revisions(value, "the revisions of a document"))
+        }
+        let purged = try await keyspace.write { transaction in
+            try asked.map { id, revisions in (id, try transaction.purge(id, revisions: revisions)) }
+        }
+        let rows = purged.map { id, revisions in
+            (id.text, JSONValue.array(revisions.map { .string($0.description) }))
+        }
+        exchange.respond(
+            HTTPAnswer(201, JSONValue(object: [("purge_seq", .null), ("purged", JSONValue(object: rows))])))
+    }
+}
