@@ -32,6 +32,28 @@ package enum Base64 {
         output.append(UInt8(ascii: "="))
     }
 
+    /// The text that spells bytes in one piece, for many of them.
+    package static func text(of bytes: [UInt8]) -> [UInt8] {
+        let whole = bytes.count / 3 * 3
+        var text = [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { output, count in
+            bytes.withUnsafeBufferPointer { input in
+                var place = 0
+                while place < whole {
+                    let word =
+                        UInt32(input[place]) << 16 | UInt32(input[place + 1]) << 8 | UInt32(input[place + 2])
+                    output[count] = digit(word >> 18)
+                    output[count + 1] = digit(word >> 12 & 63)
+                    output[count + 2] = digit(word >> 6 & 63)
+                    output[count + 3] = digit(word & 63)
+                    count += 4
+                    place += 3
+                }
+            }
+        }
+        encode(bytes[whole...], to: &text)
+        return text
+    }
+
     /// The bytes that a text spells, or `nil` when `encode` would not have written it so.
     static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count & 3 == 0 else { return nil }

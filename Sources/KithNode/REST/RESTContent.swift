@@ -79,12 +79,7 @@ extension RESTExchange {
                 // A number of bytes that base64 spells without padding in between.
                 try await sendBlob(
                     digest, 0..<length, pieceBytes: NodeLimits.attachmentPieceBytes / 3 * 3, from: keyspace
-                ) { bytes in
-                    var text: [UInt8] = []
-                    text.reserveCapacity((bytes.count + 2) / 3 * 4)
-                    Base64.encode(bytes, to: &text)
-                    return text
-                }
+                ) { Base64.text(of: $0) }
             }
         }
     }
@@ -97,6 +92,7 @@ extension RESTExchange {
         var next = range.lowerBound
         while next < range.upperBound, !isClosed {
             let wanted = next..<min(next + UInt64(pieceBytes), range.upperBound)
+            // Encoded where it is read, and not on the loop.
             let bytes = try await keyspace.database.read { snapshot in
                 var bytes: [UInt8] = []
                 bytes.reserveCapacity(wanted.count)
@@ -104,12 +100,12 @@ extension RESTExchange {
                     bytes.append(contentsOf: piece)
                     return true
                 }
-                return bytes
+                guard bytes.count == wanted.count else {
+                    throw KithError(.damaged, "an attachment is shorter than its document says")
+                }
+                return transform(bytes)
             }
-            guard bytes.count == wanted.count else {
-                throw KithError(.damaged, "an attachment is shorter than its document says")
-            }
-            await send(transform(bytes))
+            await send(bytes)
             next = wanted.upperBound
         }
     }
