@@ -12,7 +12,10 @@ struct DocumentView: Sendable {
         case following
     }
 
-    /// `revs`: `_revisions`, the branch down to where it is known without a gap.
+    /// Revisions of a branch that are told at most.
+    private static let historyMax = StoreLimits.revisionsLimitDefault
+
+    /// `revs`: `_revisions`, the branch, with fillers for what is not known of it.
     var showsHistory = false
     /// `revs_info`: the same with what is still there of each revision.
     var showsHistoryStatus = false
@@ -106,11 +109,16 @@ struct DocumentView: Sendable {
         _ document: StoredDocument, _ snapshot: Snapshot, to content: inout RESTContent
     ) throws {
         let tree = try snapshot.revisionTree(document.id)
-        // CouchDB's form has no room for a gap.
+        // CouchDB's form has no room for a gap: what is not known is filled, so that the branch joins all the same.
         var branch = [document.revision]
+        var newer = document.revision
         for ancestor in tree?.history(of: document.revision) ?? [] {
-            guard ancestor.generation + 1 == branch[branch.count - 1].generation else { break }
+            while branch[branch.count - 1].generation > ancestor.generation + 1, branch.count < Self.historyMax {
+                branch.append(newer.filler(at: branch[branch.count - 1].generation - 1))
+            }
+            guard branch.count < Self.historyMax else { break }
             branch.append(ancestor)
+            newer = ancestor
         }
         if showsHistory {
             content.append(",\"_revisions\":{\"start\":\(document.revision.generation),\"ids\":[")
