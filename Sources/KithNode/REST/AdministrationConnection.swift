@@ -102,7 +102,7 @@ final class AdministrationConnection {
         case .head(let head):
             self.head = head
             body = []
-            let isStreamed = RESTRouter.takesBodyAsStream(Self.request(head, body: []))
+            let isStreamed = head.method == "PUT" && RESTRouter.takesBodyAsStream(Self.request(head, body: []))
             parser.bodyBytesMax = isStreamed ? NodeLimits.streamedBodyBytesMax : NodeLimits.requestBodyBytesMax
             if head.expectsContinue { connection.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
             guard isStreamed else { return }
