@@ -148,8 +148,8 @@ final class ClientReplicator {
         if let own, let remote, own["remote"] == remote["remote"], own["local"] == remote["local"] {
             pulledThrough = own["remote"]
             saved = own
-        } else if own != nil {
-            // The node has another database now, or an old one: the copies agree up to the smaller of two numbers.
+        } else {
+            // The node has another database now, or an old one, or nobody knows: the copies agree up to the smaller of two numbers.
             database.forgetRemote()
             if let mine = own?["remote"]?.int64Value, let theirs = remote?["remote"]?.int64Value {
                 pulledThrough = JSONValue(min(mine, theirs))
