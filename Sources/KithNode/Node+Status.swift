@@ -77,7 +77,8 @@ extension Node {
 
     /// The nodes that are seen and not trusted, and those that ask to pair.
     private var nearbyStatus: [NodeStatus.NearbyNode] {
-        let trusted = Set(home.peerBook.peers.map(\.id.short))
+        // Who is revoked is no news; who asks to pair all the same is.
+        let trusted = Set((home.peerBook.peers + home.peerBook.revokedPeers).map(\.id.short))
         var result = nearby.all.filter { !trusted.contains($0.shortID) }.map {
             NodeStatus.NearbyNode(name: $0.name, id: $0.shortID, address: $0.address)
         }

@@ -43,7 +43,7 @@ enum KeyAndCertificate {
     /// Checks that a key and a certificate are sound and belong together, and says who they are.
     static func read(
         key: SecretBytes, certificate: [UInt8], keyPath: String, certificatePath: String
-    ) throws(KithError) -> (nodeID: NodeID, commonName: String, validThroughSeconds: Int64) {
+    ) throws(KithError) -> (nodeID: NodeID, commonName: String, validThroughSeconds: Int64, isSelfSigned: Bool) {
         guard let privateKey = openKey(key) else {
             throw damaged("\(keyPath) is not a private key without password in PEM form")
         }
@@ -64,7 +64,10 @@ enum KeyAndCertificate {
             throw damaged("\(certificatePath) belongs to another key than \(keyPath)")
         }
         guard let hash = subjectPublicKeyHash(of: parsed) else { throw failed("the certificate cannot be read") }
-        return (NodeID(subjectPublicKeyHash: hash), commonName(of: parsed), endSeconds(of: parsed))
+        return (
+            NodeID(subjectPublicKeyHash: hash), commonName(of: parsed), endSeconds(of: parsed),
+            X509_self_signed(parsed, 1) == 1
+        )
     }
 
     /// Until when a certificate is valid, in seconds since 1970; the distant past where that cannot be read.

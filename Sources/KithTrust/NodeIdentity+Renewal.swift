@@ -6,11 +6,11 @@ import KithDocuments
 // one, which the old one has signed.
 
 extension NodeIdentity {
-    /// Whether the certificate ends so soon that it is to be renewed.
+    /// Whether the certificate ends so soon that it is to be renewed: never one that an authority has signed.
     ///
     /// - Parameter seconds: now, since 1970.
     public func isToBeRenewed(atSeconds seconds: Int64) -> Bool {
-        validThroughSeconds - Int64(TrustLimits.certificateRenewDays) * 86_400 < seconds
+        isSelfSigned && validThroughSeconds - Int64(TrustLimits.certificateRenewDays) * 86_400 < seconds
     }
 
     /// Makes a new certificate for the key, durably: a crash leaves the old one or the new one.
@@ -59,7 +59,7 @@ extension NodeIdentity {
             key: made.key, certificate: made.certificate, keyPath: "the new key", certificatePath: "its certificate")
         let next = NodeIdentity(
             nodeID: pair.nodeID, certificateName: name, certificatePEM: made.certificate,
-            validThroughSeconds: pair.validThroughSeconds, rotations: [], key: made.key)
+            validThroughSeconds: pair.validThroughSeconds, isSelfSigned: true, rotations: [], key: made.key)
         let rotations = old.rotations + [try old.rotation(to: next, seconds: seconds)]
         try PrivateFiles.withLockedFolder(parentPath) { parent throws(KithError) in
             let partialName = folderName + ".partial"

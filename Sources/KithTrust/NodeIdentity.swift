@@ -28,6 +28,8 @@ public struct NodeIdentity: Sendable, CustomStringConvertible, CustomReflectable
     public let certificatePEM: [UInt8]
     /// Until when the certificate is valid, in seconds since 1970. Peers do not look at it.
     public let validThroughSeconds: Int64
+    /// Whether the key itself has signed the certificate; one that somebody else has signed is left to him.
+    public let isSelfSigned: Bool
     /// The keys that this node had before, each with the statement of its rotation, oldest first.
     public let rotations: [TrustStatement]
     let key: SecretBytes
@@ -117,7 +119,7 @@ public struct NodeIdentity: Sendable, CustomStringConvertible, CustomReflectable
             key: key, certificate: certificate, keyPath: keyPath, certificatePath: certificatePath)
         return NodeIdentity(
             nodeID: pair.nodeID, certificateName: pair.commonName, certificatePEM: certificate,
-            validThroughSeconds: pair.validThroughSeconds,
+            validThroughSeconds: pair.validThroughSeconds, isSelfSigned: pair.isSelfSigned,
             rotations: try rotations(to: pair.nodeID, path: folder + "/" + rotationsFileName), key: key)
     }
 

@@ -39,6 +39,11 @@ struct RevocationTests {
         let forged = try stranger.identity.revocation(of: c.id, reason: "", seconds: 1).bytes
         #expect(try b.book.receive([forged]).effects.isEmpty)
         #expect(b.trusts(c) && b.book.statementsToTell(a.id).isEmpty)
+        // Neither is a guest.
+        try b.book.setSharing(a.id, of: nil) { $0.access = .read }
+        let guest = try a.identity.revocation(of: c.id, reason: "", seconds: 1).bytes
+        #expect(try b.book.receive([guest]).effects.isEmpty)
+        try b.book.setSharing(a.id, of: nil) { $0.access = nil }
         // c was revoked by a: what c says from then on does not count, and what a and c say of each other stays with who came first.
         try a.revoke(c.id)
         try Site.meet(a, b)

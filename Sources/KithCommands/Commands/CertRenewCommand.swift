@@ -6,7 +6,7 @@ enum CertRenewCommand: Command {
         "cert renew", summary: "make a new certificate for the same key",
         options: [OptionSpec("json", help: "the node's ID and until when the certificate is valid, as JSON")],
         details: [
-            "The node stays the same to its peers, which look at the key alone; links stay. It is done by itself ten years before a certificate ends, so this is only for programs that insist on dates."
+            "The node stays the same to its peers, which look at the key alone; links stay. It is done by itself ten years before a certificate ends, unless an authority has signed it, so this is only for programs that insist on dates."
         ],
         examples: [CommandExample("kith cert renew", "makes a new certificate, valid for 20 years")])
 

@@ -109,6 +109,12 @@ final class PairingDialogue {
 
     private func warn(_ report: PairingReport) {
         let console = context.console
+        if let revocation = report.revocation {
+            let who = PeerCard.revocation(revocation, .current)
+            console.note(
+                "\(StatusMarks.attention(console.style)) \(report.shownName) is revoked, \(who). Pairing it lets it in again, on this node."
+            )
+        }
         if let known = report.knownAs {
             console.note("\(DisplayText.safe(known)) is trusted here already; this lets it trust this node again.")
         } else if report.isNameTaken {

@@ -17,6 +17,8 @@ struct PairingReport {
     let isConfirmed: Bool
     let knownAs: String?
     let isNameTaken: Bool
+    /// By whom the machine is revoked here, if it is.
+    let revocation: JSONValue?
     let reason: String?
     let isByPeer: Bool
     let error: KithError?
@@ -40,6 +42,7 @@ struct PairingReport {
         isConfirmed = value["confirmed"]?.boolValue ?? false
         knownAs = value["known_as"]?.stringValue
         isNameTaken = value["name_taken"]?.boolValue ?? false
+        revocation = value["revocation"]
         reason = value["reason"]?.stringValue
         isByPeer = value["by_peer"]?.boolValue ?? false
         if let code = value["error"]?.stringValue, let message = value["message"]?.stringValue {

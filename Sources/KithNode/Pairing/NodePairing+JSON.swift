@@ -16,6 +16,7 @@ extension NodePairing {
             let known = manager.known(session)
             members.append(("known_as", known.name.map { .string($0) } ?? .null))
             members.append(("name_taken", .bool(known.isNameTaken)))
+            if let revocation = manager.revocation(session) { members.append(("revocation", revocation.json)) }
             switch session.state {
             case .comparing(let number), .waitingForPeer(let number):
                 members.append(("digits", .string(number.digits)))

@@ -117,6 +117,9 @@ final class PairingManager {
         return (book.peer(session.peerID)?.name, other.map { $0.id != session.peerID } ?? false)
     }
 
+    /// Who has revoked a machine that is in the book, if somebody has.
+    func revocation(_ session: PairingSession) -> PeerRevocation? { book.revokedPeer(session.peerID)?.revocation }
+
     /// Writes the other machine into the book.
     func store(_ pairing: NodePairing) throws(KithError) -> Peer {
         guard let session = pairing.session, session.state == .agreed else {

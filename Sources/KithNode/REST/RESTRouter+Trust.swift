@@ -100,7 +100,7 @@ extension RESTRouter {
             ("trustedAt", .string(peer.trustedAt)), ("pairedBy", JSONValue(optional: peer.pairedBy?.rawValue)),
             ("verifiedAt", JSONValue(optional: peer.verifiedAt)),
             ("formerIDs", .array(peer.formerIDs.map { .string($0.description) })),
-            ("revocation", peer.revocation.map(Self.json) ?? .null),
+            ("revocation", peer.revocation.map(\.json) ?? .null),
             ("connected", .bool(node.links.isConnected(peer.id))),
             ("lastSeenAt", JSONValue(time: node.links.lastSeen(peer.id))),
             (
@@ -112,14 +112,6 @@ extension RESTRouter {
             ("access", JSONValue(optional: peer.sharing.access?.rawValue)),
             ("replication", JSONValue(optional: peer.sharing.replication?.rawValue)),
             ("databases", JSONValue(object: databases)),
-        ])
-    }
-
-    private static func json(_ revocation: PeerRevocation) -> JSONValue {
-        JSONValue(object: [
-            ("by", JSONValue(optional: revocation.byName)), ("byID", .string(revocation.by.description)),
-            ("at", .string(WallClock.text(revocation.seconds))), ("reason", .string(revocation.reason)),
-            ("here", .bool(revocation.isOwn)),
         ])
     }
 
@@ -138,5 +130,15 @@ extension RESTRouter {
     private static func text(_ value: JSONValue?, _ name: String) throws(KithError) -> String {
         guard let text = value?.stringValue else { throw KithError(.badRequest, "\(name) must be a text") }
         return text
+    }
+}
+
+extension PeerRevocation {
+    /// As the node tells it.
+    var json: JSONValue {
+        JSONValue(object: [
+            ("by", JSONValue(optional: byName)), ("byID", .string(by.description)),
+            ("at", .string(WallClock.text(seconds))), ("reason", .string(reason)), ("here", .bool(isOwn)),
+        ])
     }
 }

@@ -152,7 +152,8 @@ final class TrustLink {
             session?.tell(manager.statements(for: peerID))
         case .told(let statements):
             let before = manager.version
-            try manager.received(statements, from: peerID, at: address)
+            // Others could play back what was said once and taken back since.
+            if manager.trusts(peerID) { try manager.received(statements, from: peerID, at: address) }
             // What it has said itself it need not be told.
             if before == tellingVersion { tellingVersion = manager.version }
             session?.confirm()

@@ -190,6 +190,8 @@ final class TrustManager {
     /// Counts up with each change of what is told.
     var version: UInt64 { book.statementsVersion }
 
+    func trusts(_ id: NodeID) -> Bool { book.peer(id) != nil }
+
     func statements(for id: NodeID) -> [TrustStatement] { book.statementsToTell(id) }
 
     /// Takes what a node has told.

@@ -5,7 +5,7 @@ import KithDocuments
 extension BookContents {
     /// Takes one statement of another node, if it counts.
     ///
-    /// A revocation counts when its signer is trusted here, by the key that it has now. A rotation counts when the old key
+    /// A revocation counts when its signer is trusted here, by the key that it has now, and may write. A rotation counts when the old key
     /// is trusted here, or the new one: then it says which keys that peer had before. What does not count leaves
     /// everything as it was, and its signatures are not looked at.
     ///
@@ -26,7 +26,7 @@ extension BookContents {
     ) throws(KithError) -> StatementEffect? {
         let signer = outline.signer
         let isOwn = ownIDs.contains(signer)
-        guard isOwn || byID[signer] != nil else { return nil }
+        guard isOwn || mayRevoke(signer) || (byID[signer] != nil && ownIDs.contains(subject)) else { return nil }
         // Of two that revoke each other the first one counts, also when a person has overruled it since.
         guard
             !statements.contains(where: { other in
@@ -53,6 +53,15 @@ extension BookContents {
         statements.append(statement)
         if ownIDs.contains(subject) { return byID[signer].map { .ownRevocation(by: $0.name) } }
         return applyRevocation(statement, ownIDs)
+    }
+
+    /// Whether a node's word cuts off others: it is trusted, and may write here in general. A guest that may only read, or has
+    /// only certain databases, has no say.
+    private func mayRevoke(_ id: NodeID) -> Bool {
+        switch byID[id]?.sharing.access ?? .both {
+        case .both, .write: byID[id] != nil
+        case .read, .noAccess: false
+        }
     }
 
     /// Cuts off the peer that a statement is about, if there is one.
@@ -237,7 +246,7 @@ extension BookContents {
     private mutating func hit(_ peer: Peer, _ id: NodeID, _ ownIDs: [NodeID]) -> StatementEffect? {
         let statement = statements.last { statement in
             let by = machine(statement.signer, ownIDs)
-            return statement.revoked == id && (ownIDs.contains(by) || byID[by] != nil)
+            return statement.revoked == id && (ownIDs.contains(by) || mayRevoke(by))
                 && !isOverruled(by: by, of: id, statement.seconds)
         }
         return statement.flatMap { applyRevocation($0, ownIDs) }
@@ -277,7 +286,7 @@ extension BookContents {
                 || revoked.values.contains { $0.has(statement.signer) }
         }
         let by = machine(statement.signer, ownIDs)
-        guard ownIDs.contains(by) || byID[by] != nil else { return false }
+        guard ownIDs.contains(by) || mayRevoke(by) else { return false }
         return !ownIDs.contains(subject) && !isOverruled(by: by, of: subject, statement.seconds)
     }
 }
