@@ -41,7 +41,9 @@ extension NodeIdentity {
     ///   - seconds: now, since 1970.
     /// - Returns: the new identity.
     /// - Throws: `badName`; `tooLarge` when the key was rotated too often; `homeNotWritable`, `diskFull`, `inputOutput`,
-    ///   also where the file system cannot exchange two folders. Then nothing has changed.
+    ///   also where the file system cannot exchange two folders; `badConfiguration` when something is in the way. Then nothing
+    ///   has changed, but when the disk fails at the last moment: then the new identity is there, and a crash may bring back the
+    ///   old one.
     public static func rotateKey(
         inFolder folder: String, name: String, seconds: Int64
     ) throws(KithError) -> NodeIdentity {
@@ -65,6 +67,11 @@ extension NodeIdentity {
             let partialName = folderName + ".partial"
             removePartial(partialName, in: parent)
             guard mkdirat(parent, partialName, 0o700) == 0 else {
+                if errno == EEXIST {
+                    throw KithError(
+                        .badConfiguration, "\(folder).partial is in the way: there are files in it that are not Kith's",
+                        remedy: "Move it away")
+                }
                 throw PrivateFiles.failure("the folder \(folder).partial cannot be made", errno)
             }
             do throws(KithError) {

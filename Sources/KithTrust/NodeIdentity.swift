@@ -150,6 +150,7 @@ public struct NodeIdentity: Sendable, CustomStringConvertible, CustomReflectable
     static func removePartial(_ name: String, in parent: Int32) {
         for file in [keyFileName, certificateFileName, rotationsFileName] {
             unlinkat(parent, name + "/" + file, 0)
+            unlinkat(parent, name + "/" + file + ".partial", 0)
         }
         unlinkat(parent, name, AT_REMOVEDIR)
     }

@@ -98,8 +98,8 @@ public final class PeerBook: Sendable {
     ///   - terms: how databases are shared with it from now on; `nil` leaves what is said, which for a new one is nothing.
     ///   - method: how it was paired; `nil` leaves what is known.
     /// - Returns: the peer as it is in the book.
-    /// - Throws: `badName`, `nameTaken`, `tooLarge` when the book is full, `badConfiguration` for bad addresses,
-    ///   `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
+    /// - Throws: `badName`, `nameTaken`, `conflict` for a key that a peer or this node has replaced, `tooLarge` when the book is
+    ///   full, `badConfiguration` for bad addresses, `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
     @discardableResult
     public func add(
         _ id: NodeID, name: String, addresses: [String]? = nil, trustedAt: String? = nil,
@@ -108,11 +108,7 @@ public final class PeerBook: Sendable {
         try NodeName.check(name)
         if let addresses { try PeerBookFile.check(addresses: addresses) }
         return try change { contents throws(KithError) in
-            if let other = contents.idByName[name], other != id {
-                throw KithError(
-                    .nameTaken, "the name '\(name)' belongs to the peer \(other.short), which has another key",
-                    remedy: "Choose another name, or unpair \(other.short) first if it was set up anew")
-            }
+            try Self.check(name, isFreeFor: id, in: contents)
             let old = contents.byID[id]
             guard old != nil || contents.byID.count + contents.revoked.count < TrustLimits.peersMax else {
                 throw KithError(
@@ -123,7 +119,12 @@ public final class PeerBook: Sendable {
                 old ?? contents.revoked[id]
                 ?? Peer(id: id, name: name, trustedAt: trustedAt ?? Self.nowText(), pairedBy: method)
             if old == nil {
-                contents.overrule(allOf: peer, ownIDs)
+                try contents.checkKey(id, ownIDs)
+                if contents.revoked[id] == nil {
+                    contents.welcome(peer, ownIDs)
+                } else {
+                    contents.overrule(allOf: peer, ownIDs)
+                }
                 peer.revocation = nil
                 peer.trustedAt = trustedAt ?? Self.nowText()
                 peer.pairedBy = method
@@ -143,8 +144,21 @@ public final class PeerBook: Sendable {
     /// - Throws: `notFound`, and what `add` throws. Then nothing has changed.
     @discardableResult
     public func rename(_ id: NodeID, to name: String) throws(KithError) -> Peer {
-        guard peer(id) != nil else { throw Self.noPeer(id) }
-        return try add(id, name: name)
+        try NodeName.check(name)
+        return try change { contents throws(KithError) in
+            guard var peer = contents.byID[id] else { throw Self.noPeer(id) }
+            try Self.check(name, isFreeFor: id, in: contents)
+            peer.name = name
+            contents.set(peer)
+            return peer
+        }
+    }
+
+    private static func check(_ name: String, isFreeFor id: NodeID, in contents: BookContents) throws(KithError) {
+        guard let other = contents.idByName[name], other != id else { return }
+        throw KithError(
+            .nameTaken, "the name '\(name)' belongs to the peer \(other.short), which has another key",
+            remedy: "Choose another name, or unpair \(other.short) first if it was set up anew")
     }
 
     /// Replaces the addresses of a peer, durably.
@@ -152,8 +166,13 @@ public final class PeerBook: Sendable {
     /// - Throws: `notFound`, and what `add` throws. Then nothing has changed.
     @discardableResult
     public func setAddresses(_ id: NodeID, _ addresses: [String]) throws(KithError) -> Peer {
-        guard let old = peer(id) else { throw Self.noPeer(id) }
-        return try add(id, name: old.name, addresses: addresses)
+        try PeerBookFile.check(addresses: addresses)
+        return try change { contents throws(KithError) in
+            guard var peer = contents.byID[id] else { throw Self.noPeer(id) }
+            peer.addresses = addresses
+            contents.set(peer)
+            return peer
+        }
     }
 
     /// Says how databases are shared with a peer, durably. Acting on live connections is the caller's part.

@@ -33,9 +33,6 @@ struct RevocationTests {
         let nodes = try Site.of("a", "b", "c")
         let (a, b, c) = (nodes[0], nodes[1], nodes[2])
         let stranger = try Site.Member("stranger")
-        try stranger.book.add(c.id, name: "c")
-        try stranger.revoke(c.id)
-        #expect(try b.book.receive(stranger.book.statementsToTell(stranger.id).map(\.bytes)).effects.isEmpty)
         let forged = try stranger.identity.revocation(of: c.id, reason: "", seconds: 1).bytes
         #expect(try b.book.receive([forged]).effects.isEmpty)
         #expect(b.trusts(c) && b.book.statementsToTell(a.id).isEmpty)
@@ -50,10 +47,109 @@ struct RevocationTests {
         let late = try c.identity.revocation(of: a.id, reason: "", seconds: 1).bytes
         #expect(try b.book.receive([late]).effects.isEmpty)
         #expect(b.trusts(a))
-        // Nor when a person has let c in again.
+        // Nor when a person has let c in again, who learns of it.
         try b.book.restore(c.id)
-        #expect(try b.book.receive([late]).effects.isEmpty)
+        let (peerA, peerC) = (try #require(b.book.peer(a.id)), try #require(b.book.peer(c.id)))
+        #expect(try b.book.receive([late, late]).effects == [.unheeded(peerA, by: peerC)])
         #expect(b.trusts(a) && b.trusts(c))
+    }
+
+    @Test(
+        "who has a key of this node decides nothing here in its name, neither with a former key nor with the present one"
+    )
+    func ownKeyLeaked() throws {
+        let nodes = try Site.of("a", "b", "c")
+        let (a, b, c) = (nodes[0], nodes[1], nodes[2])
+        let leaked = a.identity
+        try a.rotate()
+        for key in [leaked, a.identity] {
+            let said = try key.revocation(of: c.id, reason: "", seconds: 1).bytes
+            #expect(try a.book.receive([said]).effects.isEmpty)
+            try a.restart()
+            #expect(a.trusts(c) && a.book.statementsToTell(b.id).isEmpty)
+        }
+        // Nor does a person trust such a key by mistake.
+        expectError(.conflict) { try a.book.add(leaked.nodeID, name: "copy") }
+        // What was decided here goes on under the next key.
+        try a.revoke(c.id)
+        try a.rotate()
+        #expect(a.book.statementsToTell(b.id).map(\.signer) == [a.id])
+    }
+
+    @Test("who speaks against somebody in advance is not safe from him")
+    func inAdvance() throws {
+        let nodes = try Site.of("n", "thief")
+        let (n, thief) = (nodes[0], nodes[1])
+        let a = try Site.Member("a")
+        let said = try thief.identity.revocation(of: a.id, reason: "", seconds: 1).bytes
+        #expect(try n.book.receive([said]).effects.isEmpty)
+        try n.book.add(a.id, name: "a", method: .number)
+        #expect(try n.book.receive([said]).effects.isEmpty)
+        #expect(n.trusts(a))
+        let answer = try a.identity.revocation(of: thief.id, reason: "", seconds: 1).bytes
+        #expect(try n.book.receive([answer]).effects.count == 1)
+        #expect(!n.trusts(thief))
+    }
+
+    @Test(
+        "what a person has overruled does not come back by a new key of who said it, nor when he was forgotten meanwhile"
+    )
+    func overruledForGood() throws {
+        let nodes = try Site.of("a", "b", "p", "c")
+        let (a, b, p, c) = (nodes[0], nodes[1], nodes[2], nodes[3])
+        // This node's own.
+        try a.revoke(c.id)
+        try a.book.restore(c.id)
+        try a.rotate()
+        #expect(a.book.statementsToTell(b.id).isEmpty)
+        // Another's: its key is followed, or it is paired anew.
+        for isForgotten in [false, true] {
+            try p.book.add(c.id, name: "c")
+            try p.revoke(c.id, seconds: isForgotten ? 20 : 10)
+            try Site.meet(p, b)
+            #expect(!b.trusts(c))
+            if isForgotten { try b.book.remove(p.id) }
+            try b.book.restore(c.id)
+            try p.rotate()
+            if isForgotten { try b.book.add(p.id, name: "p", method: .number) }
+            try Site.meet(p, b)
+            #expect(b.trusts(p) && b.trusts(c))
+        }
+    }
+
+    @Test("whatever number of nodes was revoked before, the next one is cut off as well")
+    func many() throws {
+        let a = try Site.Member("a")
+        let ids = (0...UInt8(TrustLimits.revocationsBySignerMax)).map {
+            NodeID(subjectPublicKeyHash: [UInt8](repeating: $0, count: 32))
+        }
+        var (own, other) = (BookContents(), BookContents())
+        other.set(Peer(id: a.id, name: "a", trustedAt: ""))
+        for (number, id) in ids.enumerated() {
+            let statement = try a.identity.revocation(of: id, reason: "", seconds: 1)
+            let outline = try StatementOutline(parsing: statement.bytes)
+            for isOwn in [true, false] {
+                let peer = Peer(id: id, name: "p\(number)", trustedAt: "")
+                if isOwn {
+                    own.set(peer)
+                    _ = try own.revoke(id, statement, [a.id])
+                } else {
+                    other.set(peer)
+                    _ = try other.receive(outline, ownIDs: [], isQuiet: false)
+                }
+            }
+        }
+        #expect(own.byID.isEmpty && own.revoked.count == ids.count)
+        #expect(own.statements.map(\.revoked) == Array(ids.dropFirst()))
+        #expect(Array(other.byID.keys) == [a.id] && other.revoked.count == ids.count)
+        #expect(other.statements.map(\.revoked) == Array(ids.dropLast()))
+        // One that there was no room for is overruled like the others.
+        let last = try #require(ids.last)
+        _ = try other.restore(last, name: "last", [])
+        let again = try StatementOutline(
+            parsing: try a.identity.revocation(of: last, reason: "", seconds: 1).bytes)
+        #expect(try other.receive(again, ownIDs: [], isQuiet: false) == nil)
+        #expect(other.byID[last] != nil)
     }
 
     @Test("what a node had said before it was revoked itself stands until a person decides, and is passed on no more")
@@ -158,5 +254,9 @@ struct RevocationTests {
         #expect(Set(c.book.revocationsOfOwn.map(\.byName)) == ["a", "b"])
         try c.book.add(a.id, name: "a", method: .number)
         #expect(c.book.revocationsOfOwn.map(\.byName) == ["b"])
+        // A link with b shows that it trusts c again.
+        #expect(try c.book.forgive(b.id))
+        #expect(try !c.book.forgive(b.id))
+        #expect(c.book.revocationsOfOwn.isEmpty)
     }
 }

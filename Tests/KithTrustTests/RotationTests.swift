@@ -61,6 +61,11 @@ struct RotationTests {
         let again = try a.identity.revocation(of: first, reason: "", seconds: 1_900_000_000).bytes
         #expect(try late.book.receive([again]).effects.count == 1)
         #expect(!late.trusts(thief))
+        // Also where the one who has revoked it is not in the book any more.
+        try b.book.remove(a.id)
+        try b.book.add(thief.id, name: "nice", method: .number)
+        #expect(try b.book.receive(thief.identity.rotations.map(\.bytes)).effects.count == 1)
+        #expect(!b.trusts(thief))
     }
 
     @Test("one key has one successor, and never becomes good again")
@@ -74,11 +79,16 @@ struct RotationTests {
         try Site.meet(a, b)
         let second = try old.rotation(to: other, seconds: 1).bytes
         let peer = try #require(b.book.peer(a.id))
-        #expect(try b.book.receive([second]).effects == [.twoSuccessors(peer, other: other.nodeID)])
+        let third = try old.rotation(to: other, seconds: 2).bytes
+        #expect(try b.book.receive([second, third]).effects == [.twoSuccessors(peer, other: other.nodeID)])
         #expect(b.book.peer(other.nodeID) == nil && b.trusts(a))
         let back = try a.identity.rotation(to: old, seconds: 9).bytes
         #expect(try b.book.receive([back]).effects.isEmpty)
         #expect(b.trusts(a) && b.book.peer(old.nodeID) == nil)
+        // Not by a person's mistake either.
+        try b.book.add(other.nodeID, name: "other")
+        expectError(.conflict) { try b.book.add(old.nodeID, name: "old") }
+        expectError(.conflict) { try b.book.replaceKey(of: other.nodeID, by: old.nodeID) }
         // Who has the key that this node has now can say the same of this node.
         let stolen = try a.identity.rotation(to: other, seconds: 1).bytes
         #expect(try a.book.receive([stolen]).effects == [.ownKeyReplaced(by: other.nodeID)])
@@ -120,6 +130,8 @@ struct RotationTests {
         let path = a.folder.path
         try a.book.add(NodeID(subjectPublicKeyHash: [UInt8](repeating: 1, count: 32)), name: "x")
         let old = TemporaryFolder.read(path + "/identity/key.pem")
+        // A renewal that a crash has ended is in nobody's way.
+        TemporaryFolder.write(path + "/identity/certificate.pem.partial", "half".utf8)
         try a.rotate()
         #expect(a.folder.names == ["identity", "peers.json"])
         #expect(TemporaryFolder.read(path + "/identity/key.pem") != old)
@@ -131,6 +143,13 @@ struct RotationTests {
         TemporaryFolder.write(path + "/identity.partial/key.pem", "a key".utf8)
         NodeIdentity.sweep(besideFolder: path + "/identity")
         #expect(a.folder.names == ["identity", "peers.json"])
+        // What is not Kith's is not removed.
+        mkdir(path + "/identity.partial", 0o700)
+        TemporaryFolder.write(path + "/identity.partial/notes", "mine".utf8)
+        expectError(.badConfiguration) {
+            try NodeIdentity.rotateKey(inFolder: path + "/identity", name: "a", seconds: 1)
+        }
+        #expect(TemporaryFolder.read(path + "/identity.partial/notes") == Array("mine".utf8))
         // A chain that does not lead to the key is damage.
         let rotations = TemporaryFolder.read(path + "/identity/rotations")
         let other = try Site.Member("b")

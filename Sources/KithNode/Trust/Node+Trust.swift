@@ -151,6 +151,10 @@ extension Node {
             case .twoSuccessors(let peer, let other):
                 keyAlarms.twoSuccessors[peer.id] = other
                 log("\(peer.name)  \(peer.id.short)  a former key of it has signed another successor, \(other.short)")
+            case .unheeded(let peer, let signer):
+                log(
+                    "\(signer.name)  revokes \(peer.name), which has revoked it before: that one counts, and this does not",
+                    key: "unheeded \(signer.id) \(peer.id)")
             case .ownKeyReplaced(let id):
                 keyAlarms.ownSuccessor = id
                 log("this node's own key has signed a successor that is not this node, \(id.short)")

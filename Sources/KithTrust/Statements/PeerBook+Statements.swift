@@ -26,8 +26,7 @@ extension PeerBook {
     ///   - identity: this node's, to sign it.
     ///   - seconds: now, since 1970.
     /// - Returns: the peer, with its `revocation`.
-    /// - Throws: `notFound`, `badRequest`, `tooLarge`, `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has
-    ///   changed.
+    /// - Throws: `notFound`, `badRequest`, `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
     @discardableResult
     public func revoke(
         _ id: NodeID, reason: String, identity: NodeIdentity, seconds: Int64
@@ -45,8 +44,8 @@ extension PeerBook {
     /// Trusts a revoked peer again, durably; whatever was said against it up to now no longer counts here.
     ///
     /// - Parameter name: `nil` for the one that it had.
-    /// - Throws: `notFound` when it is not revoked, `nameTaken`, `badName`, `homeNotWritable`, `diskFull`, `inputOutput`.
-    ///   Then nothing has changed.
+    /// - Throws: `notFound` when it is not revoked, `nameTaken`, `badName`, `conflict` when it is a key that another peer has
+    ///   had before; `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
     @discardableResult
     public func restore(_ id: NodeID, name: String? = nil) throws(KithError) -> Peer {
         if let name { try NodeName.check(name) }
@@ -58,7 +57,7 @@ extension PeerBook {
     /// Takes what another node has told, durably: those statements that count. A wrong one stops none of the others.
     ///
     /// - Parameter statements: each as it came. At most `TrustLimits.statementsMax` are looked at.
-    /// - Returns: what has changed, and what was wrong with statements. After `TrustLimits.wrongSignaturesMax` wrong
+    /// - Returns: what has changed, with one warning of each signer, and what was wrong with statements. After `TrustLimits.wrongSignaturesMax` wrong
     ///   signatures the rest is not looked at.
     /// - Throws: `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
     public func receive(
@@ -66,7 +65,8 @@ extension PeerBook {
     ) throws(KithError) -> (effects: [StatementEffect], faults: [KithError]) {
         var faults: [KithError] = []
         var waiting: [StatementOutline] = []
-        for bytes in statements.prefix(TrustLimits.statementsMax) {
+        var seen: Set<[UInt8]> = []
+        for bytes in statements.prefix(TrustLimits.statementsMax) where seen.insert(bytes).inserted {
             do throws(KithError) { waiting.append(try StatementOutline(parsing: bytes)) } catch { faults.append(error) }
         }
         // What is said by a key counts as long as that key is good: revocations come before rotations.
@@ -74,6 +74,7 @@ extension PeerBook {
         var wrong = 0
         let effects = try change { contents throws(KithError) in
             var effects: [StatementEffect] = []
+            var warned: Set<NodeID> = []
             var hasChanged = true
             // One can make another count, in whatever order they came.
             while hasChanged, wrong < TrustLimits.wrongSignaturesMax {
@@ -82,8 +83,10 @@ extension PeerBook {
                 for outline in waiting {
                     guard wrong < TrustLimits.wrongSignaturesMax else { break }
                     do throws(KithError) {
-                        if let effect = try contents.receive(outline, ownIDs: ownIDs) {
+                        let isQuiet = warned.contains(outline.signer)
+                        if let effect = try contents.receive(outline, ownIDs: ownIDs, isQuiet: isQuiet) {
                             effects.append(effect)
+                            if effect.isWarning { warned.insert(outline.signer) }
                         } else {
                             rest.append(outline)
                         }
@@ -122,7 +125,22 @@ extension PeerBook {
         }
     }
 
+    /// Forgets what a peer has said against this node, durably, since it trusts this node: there is a link with it.
+    ///
+    /// - Returns: whether there was something.
+    /// - Throws: `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
+    @discardableResult
+    public func forgive(_ id: NodeID) throws(KithError) -> Bool {
+        guard revocationsOfOwn.contains(where: { $0.by == id }) else { return false }
+        return try change { contents throws(KithError) in
+            guard let peer = contents.byID[id] else { return false }
+            contents.forgive(peer, ownIDs)
+            return true
+        }
+    }
+
     /// Signs anew, after this node's key was rotated, what it has said under former keys, durably: those no longer count.
+    /// Nothing that others say in its name is ever in the book, so it is what a person has decided here.
     ///
     /// - Throws: `internal`, `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
     public func signAnew(_ identity: NodeIdentity) throws(KithError) {
@@ -154,15 +172,16 @@ extension PeerBook {
     /// Puts another key in a peer's place, durably, because a person says that it is the same machine, set up anew. The old
     /// key is not trusted any more.
     ///
-    /// - Throws: `notFound`; `conflict` when the other key is that of a peer already, or of this node; `homeNotWritable`,
+    /// - Throws: `notFound`; `conflict` when a peer or this node has or had the other key; `homeNotWritable`,
     ///   `diskFull`, `inputOutput`. Then nothing has changed.
     @discardableResult
     public func replaceKey(of id: NodeID, by other: NodeID) throws(KithError) -> Peer {
         try change { contents throws(KithError) in
             guard var peer = contents.byID[id] else { throw Self.noPeer(id) }
-            guard contents.byID[other] == nil, contents.revoked[other] == nil, !ownIDs.contains(other) else {
-                throw KithError(.conflict, "\(other.short) is in the book already, or this node itself")
+            guard contents.byID[other] == nil, contents.revoked[other] == nil else {
+                throw KithError(.conflict, "\(other.short) is in the book already")
             }
+            try contents.checkKey(other, ownIDs)
             contents.remove(id)
             contents.forgetStatements(by: peer)
             peer.id = other
@@ -170,7 +189,7 @@ extension PeerBook {
             peer.trustedAt = Self.nowText()
             peer.verifiedAt = peer.trustedAt
             peer.pairedBy = .id
-            contents.overrule(allOf: peer, ownIDs)
+            contents.welcome(peer, ownIDs)
             contents.set(peer)
             return peer
         }

@@ -10,15 +10,18 @@ struct StatementKey: Hashable, Sendable {
     /// Whose key it is.
     let nodeID: NodeID
 
-    /// Takes the bytes if they are such a key.
+    /// Everything before the coordinates: id-ecPublicKey, prime256v1, and the mark of an uncompressed point.
+    private static let header: [UInt8] = [
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48,
+        0xce,
+        0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+    ]
+
+    /// Takes the bytes if they look like such a key. Whether the point is on the curve is seen when a signature is checked, so
+    /// that what a stranger sends costs a digest and no more.
     init?(der: [UInt8]) {
-        guard der.count == Self.byteCount, let key = Self.read(der) else { return nil }
-        defer { EVP_PKEY_free(key) }
         // Another encoding of the same key would have another ID.
-        guard kith_is_p256(key) == 1, Self.der(of: key) == der else {
-            ERR_clear_error()
-            return nil
-        }
+        guard der.count == Self.byteCount, der.starts(with: Self.header) else { return nil }
         self.der = der
         nodeID = NodeID(subjectPublicKeyHash: ContentDigest.sha256(der))
     }
@@ -32,7 +35,8 @@ struct StatementKey: Hashable, Sendable {
             EVP_MD_CTX_free(context)
             ERR_clear_error()
         }
-        return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
+        return kith_is_p256(key) == 1 && Self.der(of: key) == der
+            && EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
             && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
