@@ -22,7 +22,7 @@ public enum Program {
         let console = Console(
             output: DescriptorSink(STDOUT_FILENO), error: DescriptorSink(STDERR_FILENO),
             style: .detect(descriptor: STDOUT_FILENO, environment: environment),
-            errorIsTerminal: isatty(STDERR_FILENO) == 1)
+            errorIsTerminal: isatty(STDERR_FILENO) == 1, inputIsTerminal: isatty(STDIN_FILENO) == 1)
         do {
             let words = try arguments()
             return await run(

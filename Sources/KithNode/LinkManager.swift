@@ -29,7 +29,7 @@ final class LinkManager {
     var oneShots: [OneShotReplication] = []
     /// Called when anything that status shows has changed.
     var onChange: (() -> Void)?
-    /// Called when there is a link with a Kith node.
+    /// Called when there is a link with a Kith node, and there was none before.
     var onLinked: ((NodeID) -> Void)?
     /// Called when the node at an address, which this one has dialled, has something to tell of keys.
     var onNote: ((SocketAddress) -> Void)?
@@ -277,6 +277,7 @@ final class LinkManager {
     }
 
     private func take(_ link: PeerLink, _ slot: LinkSlot) {
+        let isFirst = link.peerIsKith && !isConnected(slot.key.peer)
         if link.peerIsKith {
             set(link, slot)
         } else {
@@ -304,7 +305,7 @@ final class LinkManager {
         }
         link.start()
         if slot.hasLoadedRefusals { tellRefused(slot, link) }
-        if link.peerIsKith { onLinked?(slot.key.peer) }
+        if isFirst { onLinked?(slot.key.peer) }
         onChange?()
     }
 

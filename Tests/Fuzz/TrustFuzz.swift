@@ -78,7 +78,7 @@ func fuzzStatement(_ bytes: UnsafeRawBufferPointer) {
                 exchange.tell([])
             case .told(let statements):
                 precondition(statements.allSatisfy { (1...TrustLimits.statementBytesMax).contains($0.count) })
-                exchange.confirm()
+                exchange.confirm(isTrusted: bytes.count % 2 == 0)
             case .stored: break
             }
         }

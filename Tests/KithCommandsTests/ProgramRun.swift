@@ -10,11 +10,14 @@ struct ProgramRun {
 
     init(
         _ words: String..., home: String, style: TerminalStyle = TerminalStyle(), errorIsTerminal: Bool = false,
+        inputIsTerminal: Bool = false,
         homes: HomeAccess = .absent, runner: NodeRunner = .none
     ) async {
         let output = MemorySink()
         let error = MemorySink()
-        let console = Console(output: output, error: error, style: style, errorIsTerminal: errorIsTerminal)
+        let console = Console(
+            output: output, error: error, style: style, errorIsTerminal: errorIsTerminal,
+            inputIsTerminal: inputIsTerminal)
         code = await Program.run(
             words, console: console, environment: [:], homes: homes, runner: runner, defaultHome: home)
         self.output = output.text

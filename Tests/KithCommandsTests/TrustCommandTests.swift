@@ -63,6 +63,21 @@ struct TrustCommandTests {
         #expect(node.log.last?.body == "{\"name\":\"laptop\"}")
     }
 
+    @Test("a question that a person at the terminal cannot see is not taken as answered")
+    func unseenQuestion() async {
+        let node = FakeNode(Self.node)
+        defer { node.stop() }
+        let verify = await ProgramRun("peers", "verify", "laptop", home: node.home, inputIsTerminal: true)
+        #expect(verify.code == 0)
+        let revoke = await ProgramRun("peers", "revoke", "laptop", home: node.home, inputIsTerminal: true)
+        #expect(revoke.code != 0 && revoke.error.contains("--yes"))
+        let rotate = await ProgramRun("key", "rotate", home: node.home, inputIsTerminal: true, homes: Self.homes)
+        #expect(rotate.code != 0 && rotate.output.isEmpty)
+        #expect(node.log.allSatisfy { $0.method == "GET" })
+        #expect(
+            await ProgramRun("peers", "revoke", "laptop", "--yes", home: node.home, inputIsTerminal: true).code == 0)
+    }
+
     @Test("trust and untrust work on the home when no node runs")
     func offline() async {
         let folder = TemporaryFolder()

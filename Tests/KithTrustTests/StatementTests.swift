@@ -98,7 +98,7 @@ struct StatementTests {
                             heard[1 - side].append(step)
                             switch step {
                             case .introduced: sides[1 - side].tell(side == 0 ? [] : [statement])
-                            case .told: sides[1 - side].confirm()
+                            case .told: sides[1 - side].confirm(isTrusted: side == 0)
                             case .stored: break
                             }
                         }
@@ -106,9 +106,26 @@ struct StatementTests {
                 }
             }
             let first = TrustExchange.Step.introduced(instance: instance, rotations: [])
-            #expect(heard == [[first, .told([]), .stored], [first, .told([statement.bytes]), .stored]])
+            let ends = [
+                [first, .told([]), .stored(isTrusted: true)],
+                [first, .told([statement.bytes]), .stored(isTrusted: false)],
+            ]
+            #expect(heard == ends)
             #expect(sides.allSatisfy { $0.isDone && !$0.isBroken })
         }
+    }
+
+    @Test("nobody speaks of others where he says who he is")
+    func introduction() {
+        let instance = [UInt8](repeating: 7, count: TrustExchange.instanceByteCount)
+        let (rotation, revocation) = (Self.bytes(StatementVectors.rotation), Self.bytes(StatementVectors.revocation))
+        var bytes: [UInt8] = []
+        for frame in [instance, revocation, rotation, []] {
+            bytes += [UInt8(frame.count >> 8), UInt8(frame.count & 255)] + frame
+        }
+        var side = TrustExchange(instance: instance, rotations: [])
+        let steps = bytes.withUnsafeBytes { side.receive($0) }
+        #expect(steps == [.introduced(instance: instance, rotations: [rotation])])
     }
 
     @Test("who sends too much, too long or nothing of himself is cut off")
@@ -120,7 +137,9 @@ struct StatementTests {
         let cases: [[UInt8]] = [
             frame([]), frame([1]), [0xff, 0xff], frame([UInt8](repeating: 0, count: 513)),
             frame(instance) + Array(repeatElement(one, count: 33).joined()),
-            introduced + Array(repeatElement(one, count: 1_001).joined()), introduced + frame([]) + one,
+            introduced + Array(repeatElement(one, count: 1_001).joined()), introduced + frame([]) + one + frame([]),
+            introduced + frame([]) + frame([]), introduced + frame([]) + frame([2]) + frame([]),
+            introduced + frame([]) + frame([1]) + frame([1]),
         ]
         for bytes in cases {
             var side = TrustExchange(instance: instance, rotations: [])

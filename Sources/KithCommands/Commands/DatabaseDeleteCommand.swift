@@ -6,7 +6,7 @@ enum DatabaseDeleteCommand: Command {
     static let spec = CommandSpec(
         "db delete", summary: "delete a database on this node",
         positionals: [PositionalSpec("NAME", help: "the database")],
-        options: [OptionSpec("yes", short: "y", help: "do not ask")],
+        options: [Confirmation.option],
         details: [
             "Only this node forgets it, with every document in it; peers keep theirs. Asks first when a person is at the terminal."
         ],
@@ -15,7 +15,7 @@ enum DatabaseDeleteCommand: Command {
     static func run(_ arguments: ParsedArguments, _ context: CommandContext) throws -> Int32 {
         let name = try DocumentAddress.checkedDatabase(arguments.positional(0) ?? "")
         return try Explanation.about(name) {
-            if !arguments.has("yes"), isatty(STDIN_FILENO) == 1, context.console.errorIsTerminal {
+            if try Confirmation.isNeeded(arguments, context.console) {
                 let state = try context.node.json(NodeRequest("GET", [name]))
                 let named = (state["collections"]?.arrayValue ?? []).map { $0["doc_count"]?.intValue ?? 0 }
                 let count = Quantity.of(named.reduce(state["doc_count"]?.intValue ?? 0, +), "document")

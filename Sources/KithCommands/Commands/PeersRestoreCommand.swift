@@ -35,12 +35,21 @@ enum PeersRestoreCommand: Command {
         } else {
             throw UsageError("kith peers restore needs a peer, or --by", hint: "See: kith help peers restore")
         }
+        var failure: (any Error)?
         for id in ids {
             var body: JSONValue = [:]
             if let name = arguments.value("name") { body["name"] = .string(name) }
             let request = NodeRequest("DELETE", ["_kith", "peers", id, "revocation"], body: body.canonicalBytes())
-            let peer = try PeersCommand.one(id, request, context)
             let console = context.console
+            let peer: JSONValue
+            do {
+                peer = try PeersCommand.one(id, request, context)
+            } catch let error as KithError where ids.count > 1 && error.code == .nameTaken {
+                // One that stays revoked keeps none of the others from being restored.
+                console.note("\(StatusMarks.attention(console.style)) \(error.message)")
+                failure = error
+                continue
+            }
             if arguments.has("json") {
                 try console.print(peer.canonicalText())
             } else {
@@ -48,6 +57,7 @@ enum PeersRestoreCommand: Command {
                 try console.print("\(StatusMarks.good(console.style)) \(name) is trusted again, on this node")
             }
         }
+        if let failure { throw failure }
         return ExitStatus.success
     }
 

@@ -1,4 +1,3 @@
-import Glibc
 import KithDocuments
 
 /// `kith peers verify`
@@ -46,8 +45,8 @@ enum PeersVerifyCommand: Command {
                 try console.print(line)
             }
         }
-        // Without a person there is nothing to note; the words stand there for a script to show.
-        if arguments.has("yes") || (!isJSON && isatty(STDIN_FILENO) == 1) {
+        // Without a person who is really asked there is nothing to note; the words stand there for a script to show.
+        if arguments.has("yes") || (!isJSON && console.inputIsTerminal && console.errorIsTerminal) {
             guard try Confirmation.ask("  Same on both?", arguments, console) else {
                 console.note("  Nothing was noted. If they differ, somebody may be between the two: kith peers revoke")
                 return ExitStatus.attention

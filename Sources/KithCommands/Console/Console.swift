@@ -3,15 +3,21 @@ final class Console {
     let style: TerminalStyle
     /// Whether the standard error is a terminal, where progress may be redrawn.
     let errorIsTerminal: Bool
+    /// Whether the standard input is a terminal, where a person can answer.
+    let inputIsTerminal: Bool
     private let output: any OutputSink
     private let errorOutput: any OutputSink
     private var pending: [UInt8] = []
 
-    init(output: any OutputSink, error: any OutputSink, style: TerminalStyle, errorIsTerminal: Bool) {
+    init(
+        output: any OutputSink, error: any OutputSink, style: TerminalStyle, errorIsTerminal: Bool,
+        inputIsTerminal: Bool = false
+    ) {
         self.output = output
         self.errorOutput = error
         self.style = style
         self.errorIsTerminal = errorIsTerminal
+        self.inputIsTerminal = inputIsTerminal
     }
 
     /// Prints a line of results.

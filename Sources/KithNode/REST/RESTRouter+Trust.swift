@@ -15,13 +15,16 @@ extension RESTRouter {
             exchange.respond(HTTPAnswer(200, json(try node.rename(id, to: name))))
         case "revocation":
             try allow(request, "PUT", "DELETE")
-            let found = try book.find(text, isRevoked: true)
             if request.method == "DELETE" {
+                // A peer that is trusted may have the name of the revoked one by now.
+                let named = book.revokedPeers.filter { $0.name == text }
+                let found = named.count == 1 ? named[0] : try book.find(text, isRevoked: true)
                 let members = try body(request, ["name"])
                 let name = try members["name"].map { try Self.text($0, "name") }
                 return exchange.respond(HTTPAnswer(200, json(try node.restore(found.id, name: name))))
             }
             let members = try body(request, ["reason"])
+            let found = try book.find(text, isRevoked: true)
             let reason = try members["reason"].map { try Self.text($0, "reason") } ?? ""
             let peer = try node.revoke(found.id, reason: reason)
             await exchange.respond(HTTPAnswer(200, tellingJSON(peer)))

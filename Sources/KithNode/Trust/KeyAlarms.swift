@@ -40,6 +40,12 @@ struct KeyAlarms {
 
     func wholeID(short: String) -> NodeID? { wholeIDs[short] }
 
+    /// A peer has another key now.
+    mutating func rename(_ id: NodeID, to next: NodeID) {
+        if let alarm = shown.removeValue(forKey: id) { shown[next] = alarm }
+        if let other = twoSuccessors.removeValue(forKey: id) { twoSuccessors[next] = other }
+    }
+
     /// Forgets what is about a peer: a person has decided.
     mutating func forget(_ id: NodeID) {
         shown[id] = nil

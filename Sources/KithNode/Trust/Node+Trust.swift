@@ -8,8 +8,7 @@ extension Node {
     /// - Parameters:
     ///   - id: the peer; one that another node has revoked may be revoked by this one as well.
     ///   - reason: for people at other nodes; at most `TrustLimits.reasonBytesMax` bytes.
-    /// - Throws: `.notFound` when it is no peer; `.badRequest` for the reason; `.tooLarge`; errors of the disk. Then nothing has
-    ///   changed.
+    /// - Throws: `.notFound` when it is no peer; `.badRequest` for the reason; errors of the disk. Then nothing has changed.
     @discardableResult
     public func revoke(_ id: NodeID, reason: String = "") throws(KithError) -> Peer {
         let peer = try home.peerBook.revoke(
@@ -55,6 +54,7 @@ extension Node {
     @discardableResult
     public func noteVerified(_ id: NodeID) throws(KithError) -> Peer {
         let peer = try home.peerBook.noteVerified(id)
+        keyAlarms.twoSuccessors[id] = nil
         statusChanged()
         return peer
     }
@@ -118,10 +118,13 @@ extension Node {
             keyAlarms.noteOwnKey(address: address, seconds: WallClock.seconds)
             statusChanged()
         }
-        links.onLinked = { [weak self] in self?.trustManager.tell($0, isNews: true) }
+        links.onLinked = { [weak self] in self?.trustManager.linked($0) }
         links.onNote = { [weak self] in self?.trustManager.hear(at: $0) }
         links.onUntrusted = { [weak self] certificate, address in
-            if let certificate { self?.noteShown(certificate, at: address.description) }
+            if let certificate {
+                self?.noteShown(certificate, at: address.description)
+                self?.trustManager.refused(by: NodeID(subjectPublicKeyHash: certificate.publicKeyHash))
+            }
             self?.trustManager.ask(address)
         }
     }
@@ -145,19 +148,24 @@ extension Node {
                 let places = links.addresses.candidates(for: old.id)
                 links.remove(peer: old.id)
                 stopInbound(old.id)
+                keyAlarms.rename(old.id, to: new.id)
                 if let place = places.first { links.answered(new.id, at: place) }
                 log("\(new.name)  \(new.id.short)  has a new key in the place of \(old.id.short)")
             case .ownRevocation(let name): log("\(name)  has revoked this node")
             case .twoSuccessors(let peer, let other):
                 keyAlarms.twoSuccessors[peer.id] = other
-                log("\(peer.name)  \(peer.id.short)  a former key of it has signed another successor, \(other.short)")
+                log(
+                    "\(peer.name)  \(peer.id.short)  a former key of it has signed another successor, \(other.short)",
+                    key: "successors \(peer.id)")
             case .unheeded(let peer, let signer):
                 log(
                     "\(signer.name)  revokes \(peer.name), which has revoked it before: that one counts, and this does not",
                     key: "unheeded \(signer.id) \(peer.id)")
             case .ownKeyReplaced(let id):
                 keyAlarms.ownSuccessor = id
-                log("this node's own key has signed a successor that is not this node, \(id.short)")
+                log(
+                    "this node's own key has signed a successor that is not this node, \(id.short)",
+                    key: "own successor")
             }
         }
         links.refresh()
@@ -229,7 +237,7 @@ extension Node {
             add(
                 "revoked", peer.name,
                 "revoked by \(by) on \(day(revocation.seconds))\(reason)\(since); nothing is exchanged with it",
-                "kith peers restore \(Self.typed(peer))")
+                "kith peers restore \(home.peerBook.peer(named: peer.name) == nil ? Self.typed(peer) : peer.id.short)")
         }
         for revocation in home.peerBook.revocationsOfOwn {
             let reason = revocation.reason.isEmpty ? "" : " (\(revocation.reason))"

@@ -156,14 +156,18 @@ final class TrustLink {
             if manager.trusts(peerID) { try manager.received(statements, from: peerID, at: address) }
             // What it has said itself it need not be told.
             if before == tellingVersion { tellingVersion = manager.version }
-            session?.confirm()
+            session?.confirm(isTrusted: manager.trusts(peerID))
             hasConfirmed = true
-        case .stored:
-            manager.noteTold(peerID, tellingVersion)
+        case .stored(let isTrusted):
+            // Who does not trust this node has passed over what it says.
+            if isTrusted { manager.noteTold(peerID, tellingVersion) }
             // The other one may still be waiting for this side's word, which goes out before the end.
             flush()
             if let target, target != peerID, !candidates.isEmpty, !manager.isTold(target) { return tryNext() }
-            finish(hasConfirmed ? nil : KithError(.protocolViolation, "\(address) confirms what it has not told"))
+            guard hasConfirmed else {
+                return finish(KithError(.protocolViolation, "\(address) confirms what it has not told"))
+            }
+            finish(isTrusted ? nil : KithError(.notTrusted, "\(address) does not trust this node"))
         }
     }
 

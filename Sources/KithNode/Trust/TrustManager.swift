@@ -71,6 +71,24 @@ final class TrustManager {
         advance()
     }
 
+    /// There is a link with a peer, the first one for a while: so it trusts this node, also if it did not when it was told last. It is
+    /// told anew, and what it had said against this node is over.
+    func linked(_ id: NodeID) {
+        told[id] = nil
+        do {
+            if try book.forgive(id) {
+                log("\(book.peer(id)?.name ?? id.short)  trusts this node again")
+                onEffects?([])
+            }
+        } catch {
+            log("\(id.short)  what it has said cannot be forgotten: \(error.message)", key: "forgiving \(id)")
+        }
+        tell(id, isNews: true)
+    }
+
+    /// A peer does not trust this node now, and may have forgotten what it was told.
+    func refused(by id: NodeID) { told[id] = nil }
+
     /// Notes that a peer is to be told, at once if it is connected and is not kept waiting by those that may be gone.
     private func note(_ id: NodeID) {
         guard !isStopped, book.peer(id) != nil, !isTold(id), !links.contains(where: { $0.target == id }) else { return }
@@ -92,7 +110,7 @@ final class TrustManager {
         }
     }
 
-    /// Whether a peer has been told everything.
+    /// Whether a peer, which trusts this node, has been told everything.
     func isTold(_ id: NodeID) -> Bool {
         told[id] == version || (rotations.isEmpty && book.statementsToTell(id).isEmpty)
     }
@@ -206,6 +224,9 @@ final class TrustManager {
         }
         if !effects.isEmpty { onEffects?(effects) }
         if version != before { tellAll(isOwnNews: false) }
+        guard faults.count(where: { $0.code == .notTrusted }) < TrustLimits.wrongSignaturesMax else {
+            throw KithError(.notTrusted, "\(address) tells statements with wrong signatures")
+        }
     }
 
     func noteTold(_ id: NodeID, _ version: UInt64) {
@@ -223,6 +244,8 @@ final class TrustManager {
         links.removeAll { $0 === link }
         guard !isStopped else { return }
         if let id = link.target, book.peer(id) != nil, !isTold(id) {
+            // Where it cannot be dialled it may have dialled itself.
+            if isConnected?(id) ?? false { hint?(id) }
             waitLonger(id)
             if let error = link.error, error.code != .connectionLost {
                 log(

@@ -27,6 +27,8 @@ struct StatementOutline: Sendable {
     private let newSignature: [UInt8]
 
     private static let version: UInt8 = 1
+    /// The byte after the version in a rotation.
+    static let rotationKind: UInt8 = 2
     private static let label = Array("kith-statement-1".utf8) + [0]
     /// The last second of the year 9999: what can be written as a date.
     static let secondsMax: Int64 = 253_402_300_799
@@ -51,7 +53,7 @@ struct StatementOutline: Sendable {
             else { throw Self.malformed("has a reason that is too long or no text") }
             content = .revocation(of: subject, reason: reason)
             newKey = nil
-        case 2:
+        case Self.rotationKind:
             guard let next = StatementKey(der: try reader.take(StatementKey.byteCount)), next != key else {
                 throw Self.malformed("has a new key that is none")
             }

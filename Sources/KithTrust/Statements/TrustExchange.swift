@@ -4,7 +4,7 @@ import KithDocuments
 ///
 /// ```swift
 /// var exchange = TrustExchange(instance: random, rotations: identity.rotations)
-/// for step in exchange.receive(bytes) { … }               // then exchange.tell(…), exchange.confirm()
+/// for step in exchange.receive(bytes) { … }               // then exchange.tell(…), exchange.confirm(…)
 /// connection.write(exchange.takeOutput())
 /// ```
 ///
@@ -17,8 +17,9 @@ public struct TrustExchange: Sendable {
         case introduced(instance: [UInt8], rotations: [[UInt8]])
         /// What it tells.
         case told([[UInt8]])
-        /// It has stored what it was told. Nothing more comes.
-        case stored
+        /// It has stored what it was told, and says whether it trusts this node: otherwise hardly anything of it has counted.
+        /// Nothing more comes.
+        case stored(isTrusted: Bool)
     }
 
     /// The application protocol of the TLS connection (RFC 7301).
@@ -55,7 +56,9 @@ public struct TrustExchange: Sendable {
     public mutating func tell(_ statements: [TrustStatement]) { send(statements.map(\.bytes)) }
 
     /// Says that what was told is on the disk, once.
-    public mutating func confirm() { send([]) }
+    ///
+    /// - Parameter isTrusted: whether the other side is trusted here.
+    public mutating func confirm(isTrusted: Bool) { send([[isTrusted ? 1 : 0]]) }
 
     /// Takes bytes of the other side: frames of two bytes of length, big-endian, and as many bytes; an empty one ends a part.
     public mutating func receive(_ bytes: UnsafeRawBufferPointer) -> [Step] {
@@ -81,8 +84,8 @@ public struct TrustExchange: Sendable {
 
     private mutating func take(_ frame: [UInt8]) -> Step? {
         guard frame.isEmpty else {
-            // The number, and its keys; statements; nothing.
-            let countMax = [1 + TrustLimits.formerKeysMax, TrustLimits.statementsMax, 0][parts]
+            // The number, and its keys; statements; the last word.
+            let countMax = [1 + TrustLimits.formerKeysMax, TrustLimits.statementsMax, 1][parts]
             guard frames.count < countMax, parts > 0 || !frames.isEmpty || frame.count == Self.instanceByteCount else {
                 isBroken = true
                 return nil
@@ -100,11 +103,17 @@ public struct TrustExchange: Sendable {
                 isBroken = true
                 return nil
             }
-            return .introduced(instance: instance, rotations: Array(frames.dropFirst()))
+            // Nothing else belongs there: what is said of others is heard in its own part, from those who are trusted.
+            let rotations = frames.dropFirst().filter { $0.count > 1 && $0[1] == StatementOutline.rotationKind }
+            return .introduced(instance: instance, rotations: Array(rotations))
         case 1: return .told(frames)
         default:
+            guard frames == [[0]] || frames == [[1]] else {
+                isBroken = true
+                return nil
+            }
             isDone = true
-            return .stored
+            return .stored(isTrusted: frames == [[1]])
         }
     }
 
