@@ -45,13 +45,16 @@ public enum CanonicalJSON {
     }
 
     /// Takes a document as REST has it apart: `_id`, `_rev`, `_deleted`, `_revisions`, `_attachments` and `_exp` are
-    /// checked and split off, and the rest is made canonical. Any other top-level name that begins with `_` is an error
-    /// that names it.
+    /// checked and split off, and the rest is made canonical. `_conflicts`, `_deleted_conflicts`, `_revs_info` and
+    /// `_local_seq`, which are told with a document and say nothing of it, are left out. Any other top-level name that
+    /// begins with `_` is an error that names it. The rest alone must fit in `DocumentLimits.documentBytesMax`, since
+    /// attachments may come within the text.
     ///
     /// - Throws: `bad_document` (which names a reserved property or one of the wrong type), `bad_name` (an ID, a revision
     ///   ID or the name of an attachment that is not legal) or `too_large`.
     public static func split(_ bytes: UnsafeRawBufferPointer) throws(KithError) -> DocumentParts {
-        let result = try run(bytes, mode: .document, bytesMax: DocumentLimits.documentBytesMax)
+        let result = try run(bytes, mode: .document, bytesMax: CanonicalPass.inputBytesMax)
+        try checkSize(result, DocumentLimits.documentBytesMax)
         return try DocumentParts(takenOut: result.takenOut, body: result.bytes)
     }
 
@@ -59,7 +62,8 @@ public enum CanonicalJSON {
     ///
     /// - Throws: `bad_document`, `bad_name` or `too_large`.
     public static func split(_ bytes: [UInt8]) throws(KithError) -> DocumentParts {
-        let result = try run(bytes, mode: .document, bytesMax: DocumentLimits.documentBytesMax)
+        let result = try run(bytes, mode: .document, bytesMax: CanonicalPass.inputBytesMax)
+        try checkSize(result, DocumentLimits.documentBytesMax)
         return try DocumentParts(takenOut: result.takenOut, body: result.bytes)
     }
 

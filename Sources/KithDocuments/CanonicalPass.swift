@@ -29,6 +29,8 @@ struct CanonicalPass: ~Copyable {
     /// A top-level name that `Mode.document` takes out, and `Mode.transfer` one of them.
     enum Reserved: UInt8, CaseIterable {
         case id, revision, deleted, attachments, revisions, expiry
+        /// What CouchDB tells with a document and takes back without a word, so that what was read can be written.
+        case conflicts, deletedConflicts, revisionsInfo, localSequence
 
         var name: StaticString {
             switch self {
@@ -38,6 +40,10 @@ struct CanonicalPass: ~Copyable {
             case .attachments: "_attachments"
             case .revisions: "_revisions"
             case .expiry: "_exp"
+            case .conflicts: "_conflicts"
+            case .deletedConflicts: "_deleted_conflicts"
+            case .revisionsInfo: "_revs_info"
+            case .localSequence: "_local_seq"
             }
         }
     }

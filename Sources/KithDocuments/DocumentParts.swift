@@ -38,6 +38,7 @@ public struct DocumentParts: Sendable, Equatable {
             case .expiry: expiry = try Expiry(value)
             case .revisions:
                 revisions = value
+            case .conflicts, .deletedConflicts, .revisionsInfo, .localSequence: break
             }
         }
         self.id = id

@@ -20,6 +20,8 @@ public struct IncomingAttachment: Sendable, Equatable {
     public let contentType: String?
     /// The digest, when it was told. One of another kind (CouchDB's MD5) is left out, since nothing is known by it here.
     public let digest: AttachmentDigest?
+    /// CouchDB's digest, when it was told: the 16 bytes of the MD5 over the bytes as they are sent, packed or not.
+    public let md5: [UInt8]?
     /// How many bytes there are, when it was told; for `data`, how many came.
     public let length: UInt64?
     /// The generation in which it was attached, when it was told.
@@ -133,12 +135,19 @@ public struct IncomingAttachment: Sendable, Equatable {
             let isForeign = digestText?.utf8.starts(with: "md5-".utf8) ?? false
             digest = if let digestText, !isForeign { try AttachmentDigest(parsing: digestText) } else { nil }
         }
+        md5 = digestText.flatMap(Self.md5)
         self.name = name
         self.content = content
         self.contentType = contentType
         self.length = length
         self.revpos = revpos
         self.encoding = encoding
+    }
+
+    private static func md5(_ text: String) -> [UInt8]? {
+        guard text.utf8.starts(with: "md5-".utf8) else { return nil }
+        guard let bytes = Base64.decode(String(text.dropFirst(4))), bytes.count == 16 else { return nil }
+        return bytes
     }
 
     func wrong(_ member: String) -> KithError { Self.wrong(member, of: name) }
@@ -155,6 +164,7 @@ public struct IncomingAttachment: Sendable, Equatable {
     /// Whether both are equal, the names as bytes.
     public static func == (a: IncomingAttachment, b: IncomingAttachment) -> Bool {
         ByteText.equal(a.name, b.name) && a.content == b.content && a.contentType == b.contentType
-            && a.digest == b.digest && a.length == b.length && a.revpos == b.revpos && a.encoding == b.encoding
+            && a.digest == b.digest && a.md5 == b.md5 && a.length == b.length && a.revpos == b.revpos
+            && a.encoding == b.encoding
     }
 }

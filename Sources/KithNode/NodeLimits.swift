@@ -38,6 +38,8 @@ public enum NodeLimits {
     static let filteredRows = 2_000
     /// … and bytes of documents after which a page ends sooner.
     static let pageBytesMax = 1 << 20
+    /// A page also ends after this time with what it has, so that no reader of the database is held for long.
+    static let pageNanosecondsMax: UInt64 = 250_000_000
     /// The longest time that a client may say for the heartbeat or the end of a feed of changes, in milliseconds …
     static let feedMillisecondsMax = 3_600_000
     /// … and what holds when it says none.
@@ -50,8 +52,14 @@ public enum NodeLimits {
     static let sortedBytesMax = 64 << 20
     /// Results of a query that does not say how many it wants, as in CouchDB.
     static let findLimitDefault = 25
-    /// Parts of a selector.
+    /// Parts of a selector, with the names in its paths and the values in its lists; and names in the paths of fields.
     static let selectorPartsMax = 10_000
+    /// Fields of an order.
+    static let sortFieldsMax = 32
+    /// What is said beyond this of results to skip or to give is taken for it: sums of two of them fit.
+    static let findCountMax = 1 << 53
+    /// Documents that a feed of changes may name.
+    static let changesDocumentsMax = 10_000
     /// Shortest time between two reports of a continuous status feed.
     public static let statusIntervalSeconds = 0.1
     /// How long a check, compaction or backup is silent at most towards a client that follows it; it need not be alive

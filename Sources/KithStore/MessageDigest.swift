@@ -7,7 +7,19 @@ import KithDocuments
 /// done once.
 final class MessageDigest {
     /// Which hash, by OpenSSL's name.
-    enum Kind: String { case sha256 = "SHA256", sha1 = "SHA1" }
+    enum Kind: String {
+        case sha256 = "SHA256"
+        case sha1 = "SHA1"
+        case md5 = "MD5"
+
+        var byteCount: Int {
+            switch self {
+            case .sha256: 32
+            case .sha1: 20
+            case .md5: 16
+            }
+        }
+    }
 
     private let kind: Kind
     private let algorithm: OpaquePointer
@@ -48,9 +60,9 @@ final class MessageDigest {
         guard isDone else { throw failure }
     }
 
-    /// Ends the hash: 32 bytes, 20 for SHA-1.
+    /// Ends the hash: as many bytes as its kind has.
     func end() throws(KithError) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: kind == .sha1 ? 20 : 32)
+        var digest = [UInt8](repeating: 0, count: kind.byteCount)
         guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else { throw failure }
         return digest
     }

@@ -112,7 +112,8 @@ class Replication(NodeTestCase):
         self.assertEqual(self.anna.exchange("GET", "/clinic/p/z.txt")[2], text)
         # What is cut off, or is not what it says, is refused, and the node goes on.
         for broken in (body[:-40], body.replace(packed, packed[:-9]), body.replace(packed, b"no gzip"),
-                       body.replace(b"abcd\r\n", b"abcde\r\n"), body.replace(b"\r\n--bb\r\n\r\nabcd", b""),
+                       body.replace(b"\r\n\r\nabcd", b'\r\nContent-Disposition: attachment; filename="oops"\r\n\r\nabcd'),
+                       body.replace(b"abcd\r\n", b"abce\r\n"), body.replace(b"abcd\r\n", b"abcde\r\n"), body.replace(b"\r\n--bb\r\n\r\nabcd", b""),
                        body.replace(b"\r\n--bb--", b"\r\n--bb\r\n\r\nmore\r\n--bb--")):
             status, _, answer = self.anna.exchange("PUT", "/clinic/q?new_edits=false",
                                                    broken.replace(b'"p"', b'"q"'), headers)
@@ -137,6 +138,12 @@ class Replication(NodeTestCase):
         self.assertEqual(shown["_revs_info"], [{"rev": "2-cc", "status": "available"},
                                                {"rev": "1-aa", "status": "missing"}])
         self.assertIsInstance(shown["_local_seq"], int)
+        # Of ancestors only those are told that can be read.
+        told = self.anna.call("POST", "/clinic/_revs_diff", {"conflict": ["4-ff", "x", "2-bb"], "_x": [], "_y": ["1-a"]})
+        self.assertEqual(told["conflict"]["missing"], ["4-ff", "x"])
+        self.assertEqual(sorted(told["conflict"]["possible_ancestors"]), ["2-bb", "2-cc", "3-dd"])
+        self.assertEqual(told["_y"], {"missing": ["1-a"]})
+        self.assertEqual(set(told), {"conflict", "_y"})
         inline = json.loads(self.anna.exchange(
             "GET", "/clinic/patient?attachments=true", headers={"Accept": "application/json"})[2])
         self.assertEqual(base64.b64decode(inline["_attachments"]["x-ray.bin"]["data"]), self.binary)
@@ -155,6 +162,8 @@ class Replication(NodeTestCase):
         self.assertEqual([[item.get("ok", {}).get("_rev") or item["error"]["error"] for item in row["docs"]]
                           for row in found["results"]],
                          [["2-cc", "2-bb", "3-dd"], ["2-bb"], ["not_found"], ["bad_request"]])
+        # What was read with all that is told of it can be written.
+        self.assertEqual(self.anna.put("clinic", "conflict", dict(shown, more=1))[:2], "3-")
 
 
 if __name__ == "__main__":

@@ -70,6 +70,7 @@ PUT /db/a%00b {} 400 illegal_docid
 GET /db/_all_docs_not - 400 illegal_docid
 PUT /db/x?new_edits=false {"a":1} 400 bad_request
 PUT /db/batch?batch=ok {} 202
+PUT /db/told {"_conflicts":["1-aa"],"_deleted_conflicts":[],"_revs_info":[],"_local_seq":1} 201
 DELETE /db/doc - 409 conflict
 DELETE /db/doc?rev=9-aa - 409 conflict
 DELETE /db/none?rev=1-aa - 404 not_found
@@ -119,6 +120,8 @@ GET /db/_changes?limit=-1 - 400 bad_request
 GET /db/_changes?limit=abc - 400 bad_request
 GET /db/_changes?heartbeat=0 - 400 bad_request
 GET /db/_changes?feed=x - 400 bad_request
+GET /db/_changes?feed=continuous&descending=true - 400 bad_request
+GET /db/_changes?feed=eventsource&descending=true - 400 bad_request
 GET /db/_changes?filter=app/mine - 501 not_implemented
 GET /db/_changes?filter=_doc_ids - 400 bad_request
 GET /db/_changes?filter=_doc_ids&doc_ids=["doc"] - 200
@@ -130,6 +133,8 @@ POST /db/_find {"selector":1} 400 bad_request
 POST /db/_find {"selector":{"a":{"$regex":"x"}}} 501 not_implemented
 POST /db/_find {"selector":{},"limit":-1} 400 bad_request
 POST /db/_find {"selector":{},"bookmark":"x"} 400 invalid_bookmark
+POST /db/_find {"selector":{},"sort":["_id"],"skip":9223372036854775807,"bookmark":"n9223372036854775807"} 200
+POST /db/_find {"selector":{},"skip":9223372036854775807,"limit":9223372036854775807} 200
 POST /db/_explain {"selector":{}} 200
 GET /db/_index - 200
 POST /db/_index {"index":{"fields":["a"]}} 501 not_implemented
@@ -184,6 +189,15 @@ class Rest(NodeTestCase):
                     self.assertIsInstance(answer["reason"], str)
                 if got == 405:
                     self.assertIn("GET" if method != "GET" else "POST", headers["Allow"])
+        # What would cost too much is refused.
+        many = list(range(10_001))
+        for path, body in (
+                ("_find", {"selector": {"a": {"$in": many}}}), ("_find", {"selector": {"a": {"$all": many}}}),
+                ("_find", {"selector": {"." * 10_000: 1}}), ("_find", {"selector": {}, "sort": ["a"] * 33}),
+                ("_find", {"selector": {}, "fields": ["a.b"] * 5_001}),
+                ("_changes?filter=_doc_ids", {"doc_ids": ["x"] * 10_001})):
+            got, _, data = self.ask("POST", f"/db/{path}", body)
+            self.assertEqual((got, json.loads(data)["error"]), (400, "bad_request"), data)
         for path in ("/db", "/db/_bulk_docs", "/db/_revs_diff", "/db/_find"):
             got, _, data = self.node.exchange("POST", path, b"{}", FORM)
             self.assertEqual((got, json.loads(data)["error"]), (415, "bad_content_type"))
@@ -213,6 +227,10 @@ class Rest(NodeTestCase):
         rev = self.node.document("db", "copy")["_rev"]
         self.assertEqual(self.ask("COPY", "/db/a%2Fb", Destination=f"copy?rev={rev}")[0], 201)
         self.assertEqual(self.node.document("db", "copy")["n"], 2)
+        self.assertEqual(self.ask("COPY", "/db/a%2Fb", Destination="http://localhost/db/z")[0], 400)
+        self.assertEqual(self.ask("PUT", "/db/copy/x?rev=" + self.node.document("db", "copy")["_rev"], b"x")[0], 201)
+        self.assertEqual(self.ask("COPY", "/db/copy", Destination="user:1")[0], 201)
+        self.assertEqual(self.node.document("db", "user:1")["_attachments"]["x"]["revpos"], 1)
         self.assertEqual(self.ask("DELETE", "/db/a%2Fb", If_Match=second)[0], 200)
         status, _, data = self.ask("GET", "/db/a%2Fb")
         self.assertEqual((status, json.loads(data)["reason"]), (404, "deleted"))
@@ -247,7 +265,6 @@ class Rest(NodeTestCase):
         connection.putheader("Content-Length", "5000000")
         connection.endheaders(data)
         connection.close()
-        self.assertFalse(self.node.has("db", "cut"))
         # Who says that nothing more comes still gets an answer, by what came.
         for count, status in ((len(data), b"201"), (len(data) - 1, b"400")):
             half = UnixConnection(self.node.socket_path)
@@ -259,6 +276,20 @@ class Rest(NodeTestCase):
             with half.sock.makefile("rb") as answer:
                 self.assertEqual(answer.readline().split()[1], status)
             half.close()
+            self.assertEqual(self.node.has("db", f"half{count}"), status == b"201")
+        self.assertFalse(self.node.has("db", "cut"))
+        for body, status in ((b"as sent", 201), (b"as semt", 400)):
+            told = base64.b64encode(hashlib.md5(b"as sent").digest()).decode()
+            self.assertEqual(self.ask("PUT", f"/db/told-{status}/x", body, Content_MD5=told)[0], status)
+        self.assertFalse(self.node.has("db", "told-400"))
+        # Bytes beside an encoding that they are no longer in, as CouchDB tells both.
+        self.node.put("db", "inline", {"_attachments": {
+            "a": {"data": base64.b64encode(b"plain").decode(), "encoding": "gzip", "digest": "md5-x"}}})
+        _, headers, got = self.ask("GET", "/db/inline/a")
+        self.assertEqual((headers["Content-Encoding"], got), (None, b"plain"))
+        # A document may be so large without what is told beside it, such as attachments.
+        for name, status in (("text", 413), ("_conflicts", 201)):
+            self.assertEqual(self.ask("PUT", "/db/large", {name: "x" * (20 << 20)})[0], status)
 
     def test_lists(self):
         """_all_docs has ranges, keys, order and pages, and _find what a selector describes"""
@@ -339,7 +370,20 @@ class Rest(NodeTestCase):
         while not line.startswith(b"data: {"):
             line = feeds[2][1].readline()
         self.assertEqual(json.loads(line[6:])["id"], "woken")
-        for connection, _ in feeds:
+        # A feed that leaves all out gives a sign of life also while others write.
+        connection = UnixConnection(self.node.socket_path)
+        connection.request("GET", "/db/_changes?feed=continuous&heartbeat=400&filter=_doc_ids&doc_ids="
+                           + quoted('["nope"]'))
+        answer = connection.getresponse()
+        lines = []
+        beats = threading.Thread(target=lambda: lines.append(answer.readline()))
+        beats.start()
+        while beats.is_alive():
+            self.node.put("db", "busy", {"_rev": self.node.document("db", "busy")["_rev"]}
+                          if self.node.has("db", "busy") else {})
+        beats.join()
+        self.assertEqual(lines, [b"\n"])
+        for connection, _ in feeds + [(connection, answer)]:
             connection.close()
 
     def test_no_change_is_missed(self):

@@ -18,6 +18,8 @@ final class AdministrationConnection {
     private var exchange: RESTExchange?
     private var isFinishing = false
     private var isParsing = false
+    /// Whether nothing of what comes is taken any more.
+    private var isCut = false
     /// Called once, when the connection is gone.
     var onDone: (() -> Void)?
 
@@ -58,6 +60,7 @@ final class AdministrationConnection {
     }
 
     private func receive(_ bytes: UnsafeRawBufferPointer) {
+        guard !isCut else { return }
         parser.receive(bytes)
         parse()
     }
@@ -65,6 +68,7 @@ final class AdministrationConnection {
     /// Whether the next event may be taken. A client that sends its next request early must wait for this one's answer,
     /// and one that sends faster than the disk takes it must wait as well.
     private var mayParse: Bool {
+        guard !isCut else { return false }
         guard exchange != nil else { return true }
         return stream.map { $0.bufferedByteCount < NodeLimits.linkBufferBytesMax } ?? false
     }
@@ -116,7 +120,11 @@ final class AdministrationConnection {
             if exchange != nil { return stream.append(part) }
             // The answer is given already: a little more is read, so that the client comes to see it.
             discardedByteCount += part.count
-            if discardedByteCount > NodeLimits.discardedBodyBytesMax { connection.close() }
+            if discardedByteCount > NodeLimits.discardedBodyBytesMax {
+                isFinishing = true
+                isCut = true
+                connection.close()
+            }
         case .end:
             guard let stream else { return handle(nil) }
             self.stream = nil

@@ -58,6 +58,11 @@ struct ChangesRequest: Sendable {
         // As in CouchDB, a limit of 0 is one of 1.
         left = max(try request.integer("limit") ?? .max, 1)
         isDescending = try request.flag("descending")
+        guard !isDescending || feed == .normal || feed == .longpoll else {
+            throw KithError(
+                .badRequest, "feed=\(feed.rawValue) goes on with what comes, and cannot be descending",
+                remedy: "Leave descending out, or use feed=normal")
+        }
         includesBodies = try request.flag("include_docs")
         view = try DocumentView(request)
         view.showsHistory = try request.flag("revs")
@@ -97,6 +102,11 @@ struct ChangesRequest: Sendable {
 
     private static func ids(_ value: JSONValue?) throws -> [DocumentID] {
         guard let items = value?.arrayValue else { throw KithError(.badRequest, "doc_ids must be a list of IDs") }
+        guard items.count <= NodeLimits.changesDocumentsMax else {
+            throw KithError(
+                .badRequest, "doc_ids has \(items.count) IDs; \(NodeLimits.changesDocumentsMax) are allowed",
+                remedy: "Ask in several requests")
+        }
         return try items.compactMap { item -> DocumentID? in
             guard let text = item.stringValue else { throw KithError(.badRequest, "doc_ids must be a list of IDs") }
             // What cannot be an ID is no document's.

@@ -38,7 +38,7 @@ struct FindRequest: Sendable {
             if text == "nil" || text.isEmpty {
                 self = .start
             } else if text.hasPrefix("n"), let count = Int(text.dropFirst()), count >= 0 {
-                self = .count(count)
+                self = .count(min(count, NodeLimits.findCountMax))
             } else if text.hasPrefix("i"), let bytes = Self.bytes(text.dropFirst()),
                 let id = try? DocumentID(utf8: bytes)
             {
@@ -92,7 +92,7 @@ struct FindRequest: Sendable {
         guard let count = value.intValue, count >= 0 else {
             throw KithError(.badRequest, "\(name) must be a whole number from 0")
         }
-        return count
+        return min(count, NodeLimits.findCountMax)
     }
 
     private static func flag(_ object: JSONObject, _ name: String) throws(KithError) -> Bool {
@@ -106,12 +106,15 @@ struct FindRequest: Sendable {
         let refusal = KithError(
             .badRequest, "sort must be a list of fields, each a name or {name: \"asc\" or \"desc\"}")
         guard let items = value.arrayValue else { throw refusal }
+        guard items.count <= NodeLimits.sortFieldsMax else {
+            throw KithError(.badRequest, "sort has more than \(NodeLimits.sortFieldsMax) fields")
+        }
         return try items.map { item throws(KithError) in
-            if let name = item.stringValue { return SortKey(path: Selector.path(name), isDescending: false) }
+            if let name = item.stringValue { return SortKey(path: try Selector.path(name), isDescending: false) }
             guard let object = item.objectValue, object.count == 1, let direction = object[0].value.stringValue,
                 direction == "asc" || direction == "desc"
             else { throw refusal }
-            return SortKey(path: Selector.path(object[0].name), isDescending: direction == "desc")
+            return SortKey(path: try Selector.path(object[0].name), isDescending: direction == "desc")
         }
     }
 
@@ -119,9 +122,15 @@ struct FindRequest: Sendable {
         // CouchDB's own default is the text "all_fields".
         guard let value, value != .null, value != "all_fields" else { return [] }
         guard let items = value.arrayValue else { throw KithError(.badRequest, "fields must be a list of names") }
+        var nameCount = 0
         return try items.map { item throws(KithError) in
             guard let name = item.stringValue else { throw KithError(.badRequest, "fields must be a list of names") }
-            return Selector.path(name)
+            let path = try Selector.path(name)
+            nameCount += path.count
+            guard nameCount <= NodeLimits.selectorPartsMax else {
+                throw KithError(.badRequest, "fields has more than \(NodeLimits.selectorPartsMax) names")
+            }
+            return path
         }
     }
 }

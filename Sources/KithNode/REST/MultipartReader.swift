@@ -37,13 +37,18 @@ final class MultipartReader {
     }
 }
 
-/// Bytes on their way into an attachment, unpacked where they come packed.
+/// Bytes on their way into an attachment, unpacked where they come packed, and checked where their MD5 was told.
 @LoopActor
 final class AttachmentReceiver {
     private let writer: BlobWriter
     private let decoder: GzipDecoder?
+    private let md5: (hash: ContentMD5, expected: [UInt8])?
 
-    init(_ database: Database, digest: AttachmentDigest?, length: UInt64?, isPacked: Bool) throws(KithError) {
+    /// - Parameter md5: of the bytes as they come.
+    init(
+        _ database: Database, digest: AttachmentDigest?, length: UInt64?, isPacked: Bool, md5: [UInt8]?
+    ) throws(KithError) {
+        self.md5 = try md5.map { expected throws(KithError) in (try ContentMD5(), expected) }
         writer = try database.makeBlob(digest: digest, length: length)
         do {
             decoder = isPacked ? try GzipDecoder() : nil
@@ -53,6 +58,7 @@ final class AttachmentReceiver {
     }
 
     func append(_ bytes: [UInt8]) async throws {
+        try md5?.hash.add(bytes)
         guard let decoder else { return try await writer.append(bytes) }
         decoder.receive(bytes)
         do {
@@ -65,6 +71,10 @@ final class AttachmentReceiver {
     func finish() async throws -> Blob {
         if let decoder, !decoder.isAtEnd {
             throw KithError(.badRequest, "the packed bytes of an attachment are cut off")
+        }
+        if let md5, try md5.hash.end() != md5.expected {
+            throw CouchDBError(
+                "content_md5_mismatch", KithError(.badRequest, "the bytes of an attachment are not those of its MD5"))
         }
         return try await writer.finish()
     }

@@ -31,7 +31,12 @@ final class RESTBody {
     }
 
     func append(_ bytes: [UInt8]) {
-        pieces.append(bytes)
+        // However small the chunks are in which a client sends, there are few pieces.
+        if let last = pieces.indices.last, pieces[last].count < NodeLimits.linkBufferBytesMax / 4 {
+            pieces[last].append(contentsOf: bytes)
+        } else {
+            pieces.append(bytes)
+        }
         bufferedByteCount += bytes.count
         changed.signal()
     }

@@ -75,6 +75,8 @@ extension RESTDocument {
         switch incoming.content {
         case .inline(let bytes):
             let blob = try transaction.addBlob(bytes)
+            // CouchDB tells the encoding that it keeps them in beside bytes that it has unpacked.
+            isUnpacked = incoming.digest == nil
             attachment = try incoming.resolved(digest: blob.digest, length: blob.length, revpos: generation)
         case .stub:
             var known = before?.attachments[incoming.name]

@@ -14,6 +14,8 @@ final class RESTExchange {
     private let drained = ChangeSignal()
     private var isStreaming = false
     private var isChunked = false
+    /// When something was sent last, as `EventLoop.monotonicNanoseconds`.
+    private(set) var lastSentNanoseconds = EventLoop.monotonicNanoseconds
     /// Whether nothing more need be made: the client has gone, or has what it asked for.
     private(set) var isClosed = false
     /// Called when the client has gone, to wake whoever waits on its behalf.
@@ -64,6 +66,7 @@ final class RESTExchange {
     /// Sends a part of the stream, and waits while the client reads slowly.
     func send(_ bytes: [UInt8]) async {
         guard !isClosed, !bytes.isEmpty else { return }
+        lastSentNanoseconds = EventLoop.monotonicNanoseconds
         if isChunked {
             var chunk: [UInt8] = []
             HTTPChunks.append(bytes, to: &chunk)

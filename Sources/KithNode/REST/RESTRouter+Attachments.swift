@@ -77,6 +77,12 @@ extension RESTRouter {
         let request = exchange.request
         let parent = try request.revision()
         let contentType = request.headers["Content-Type"]
+        let md5 = try request.headers["Content-MD5"].map { text throws(KithError) -> [UInt8] in
+            guard let bytes = Base64.decode(text), bytes.count == 16 else {
+                throw KithError(.badRequest, "Content-MD5 must be an MD5 in base64")
+            }
+            return bytes
+        }
         // What cannot be written is refused before its bytes come.
         _ = try DocumentAttachment(
             name: name, digest: AttachmentDigest(bytes: [UInt8](repeating: 0, count: 20)), length: 0,
@@ -93,7 +99,7 @@ extension RESTRouter {
         guard let body = exchange.body else { throw KithError(.internal, "the body of an attachment is not a stream") }
         let isPacked = request.headers["Content-Encoding"].map { HTTPHeaders.isSame($0, "gzip") } ?? false
         let receiver = try AttachmentReceiver(
-            keyspace.database.database, digest: nil, length: nil, isPacked: isPacked)
+            keyspace.database.database, digest: nil, length: nil, isPacked: isPacked, md5: md5)
         while let bytes = try await body.next() { try await receiver.append(bytes) }
         let blob = try await receiver.finish()
         let written = try await keyspace.write { transaction in
@@ -147,7 +153,8 @@ extension RESTRouter {
             switch try await reader.next() {
             case .part(let headers):
                 guard let attachment = Self.take(&waiting, headers) else {
-                    throw KithError(.badRequest, "a part follows the document of which it does not say so")
+                    throw KithError(
+                        .badRequest, "a part follows the document of which it does not say so, or under another name")
                 }
                 let isForeign = attachment.digest == nil
                 let encoding = attachment.encoding ?? headers["Content-Encoding"]
@@ -155,7 +162,7 @@ extension RESTRouter {
                 let isPacked = isForeign && (encoding.map { HTTPHeaders.isSame($0, "gzip") } ?? false)
                 let receiver = try AttachmentReceiver(
                     keyspace.database.database, digest: attachment.digest, length: attachment.length,
-                    isPacked: isPacked)
+                    isPacked: isPacked, md5: attachment.md5)
                 while case .body(let bytes) = try await reader.next() { try await receiver.append(bytes) }
                 document.received[Array(attachment.name.utf8)] = RESTDocument.Received(
                     blob: try await receiver.finish(), isUnpacked: isPacked)
@@ -209,8 +216,19 @@ extension RESTRouter {
 
     private static func take(_ waiting: inout [IncomingAttachment], _ headers: HTTPHeaders) -> IncomingAttachment? {
         guard !waiting.isEmpty else { return nil }
-        let name = headers["Content-Disposition"].flatMap(HTTPContentDisposition.fileName)
-        let place = name.flatMap { name in waiting.firstIndex { $0.name.utf8.elementsEqual(name.utf8) } }
-        return waiting.remove(at: place ?? 0)
+        guard let name = headers["Content-Disposition"].flatMap(HTTPContentDisposition.fileName) else {
+            return waiting.removeFirst()
+        }
+        if let place = waiting.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+            return waiting.remove(at: place)
+        }
+        // Not all write what is special in a header in the same way; then the order must agree with the rest.
+        guard plain(waiting[0].name) == plain(name) else { return nil }
+        return waiting.removeFirst()
+    }
+
+    /// The bytes of a name that stand in a header as they are.
+    private static func plain(_ name: String) -> [UInt8] {
+        name.utf8.filter { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 }

@@ -33,6 +33,7 @@ extension RESTRouter {
             let page = try await page(keyspace, request, continuesList: !isFirst)
             take(page, &request)
             try await exchange.send(page.content, from: keyspace)
+            await beat(exchange, request)
             if page.rowCount > 0 {
                 isFirst = false
                 waits = false
@@ -55,6 +56,7 @@ extension RESTRouter {
             let page = try await page(keyspace, request, continuesList: false)
             take(page, &request)
             try await exchange.send(page.content, from: keyspace)
+            await beat(exchange, request)
             guard page.isLast else { continue }
             guard await waitForChange(exchange, keyspace, request, until: Self.deadline(request)) else { break }
         }
@@ -72,25 +74,30 @@ extension RESTRouter {
     private func waitForChange(
         _ exchange: RESTExchange, _ keyspace: Keyspace, _ request: ChangesRequest, until deadline: UInt64
     ) async -> Bool {
-        var lastBeat = EventLoop.monotonicNanoseconds
         while keyspace.lastSequence <= request.since {
             guard !exchange.isClosed, !node.isStopping, !keyspace.isClosed else { return false }
             let now = EventLoop.monotonicNanoseconds
             if let heartbeat = request.heartbeatSeconds {
-                let next = lastBeat + UInt64(heartbeat * 1e9)
+                let next = exchange.lastSentNanoseconds + UInt64(heartbeat * 1e9)
                 if now >= next {
-                    let isEvents = request.feed == .eventsource
-                    await exchange.send(Array((isEvents ? "event: heartbeat\ndata: \n\n" : "\n").utf8))
-                    lastBeat = now
-                    continue
+                    await beat(exchange, request)
+                } else {
+                    await keyspace.changed.wait(secondsMax: Double(next - now) / 1e9)
                 }
-                await keyspace.changed.wait(secondsMax: Double(next - now) / 1e9)
             } else {
                 guard now < deadline else { return false }
                 await keyspace.changed.wait(secondsMax: Double(deadline - now) / 1e9)
             }
         }
         return true
+    }
+
+    /// Gives a sign of life where one is due: also between pages of which a filter leaves nothing.
+    private func beat(_ exchange: RESTExchange, _ request: ChangesRequest) async {
+        guard let heartbeat = request.heartbeatSeconds,
+            EventLoop.monotonicNanoseconds >= exchange.lastSentNanoseconds + UInt64(heartbeat * 1e9)
+        else { return }
+        await exchange.send(Array((request.feed == .eventsource ? "event: heartbeat\ndata: \n\n" : "\n").utf8))
     }
 
     // MARK: Pages
@@ -128,6 +135,7 @@ extension RESTRouter {
         page.reached = request.isDescending ? request.since : try snapshot.lastSequence
         let limit = min(request.left, NodeLimits.pageRows)
         var looked = 0
+        let deadline = EventLoop.monotonicNanoseconds + NodeLimits.pageNanosecondsMax
         var heldBytes = 0
         let query = ChangesQuery(
             since: request.since, through: request.through, limit: isFiltered ? .max : limit + 1,
@@ -136,7 +144,9 @@ extension RESTRouter {
         var reached: UInt64?
         try snapshot.forEachChange(query) { change in
             // There is more, and it comes with the next page.
-            guard page.rowCount < limit, heldBytes < NodeLimits.pageBytesMax, looked < NodeLimits.filteredRows else {
+            guard page.rowCount < limit, heldBytes < NodeLimits.pageBytesMax, looked < NodeLimits.filteredRows,
+                looked == 0 || EventLoop.monotonicNanoseconds < deadline
+            else {
                 page.isLast = false
                 return false
             }

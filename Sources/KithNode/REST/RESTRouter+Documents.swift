@@ -127,6 +127,9 @@ extension RESTRouter {
         else {
             throw KithError(.badRequest, "Destination must be the ID of the copy, percent-encoded")
         }
+        guard !["http://", "https://"].contains(where: { destination.lowercased().hasPrefix($0) }) else {
+            throw KithError(.badRequest, "Destination URL must be relative")
+        }
         let source = try request.query["rev"].map { text throws(KithError) in try RevisionID(parsing: text) }
         let parent = try target[query: "rev"].map { text throws(KithError) in try RevisionID(parsing: text) }
         let copy = try naming("illegal_docid") { () throws(KithError) in
@@ -135,9 +138,16 @@ extension RESTRouter {
         let written = try await keyspace.write { transaction in
             guard let document = try transaction.document(id, revision: source) else { throw CouchDBError.missing() }
             guard source != nil || !document.isDeleted else { throw CouchDBError.missing("deleted") }
-            return try transaction.put(
-                copy, body: document.body, parent: parent, attachments: document.attachments
-            ).revision
+            let before = try parent ?? transaction.winner(of: copy)?.revision
+            let generation = (before?.generation ?? 0) + 1
+            // They are new with this revision, however old they are in the other document.
+            let attachments = try AttachmentList(
+                document.attachments.map {
+                    try DocumentAttachment(
+                        name: $0.name, digest: $0.digest, length: $0.length, contentType: $0.contentType,
+                        revpos: generation, encoding: $0.encoding)
+                })
+            return try transaction.put(copy, body: document.body, parent: parent, attachments: attachments).revision
         }
         exchange.respond(Self.written(201, request, copy, written))
     }

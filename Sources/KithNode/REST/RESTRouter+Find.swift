@@ -11,6 +11,8 @@ extension RESTRouter {
         /// What puts it in order.
         var keys: [JSONValue] = []
         var content = RESTContent()
+        /// Bytes of both.
+        var heldByteCount = 0
     }
 
     private struct FindPage: Sendable {
@@ -70,7 +72,7 @@ extension RESTRouter {
                 try Self.page(request, snapshot, after: begin, skip: 0, limit: .max)
             }
             results += page.results
-            bytes += page.results.reduce(0) { $0 + $1.content.heldByteCount }
+            bytes += page.results.reduce(0) { $0 + $1.heldByteCount }
             looked += page.looked
             guard results.count <= NodeLimits.sortedDocumentsMax, bytes <= NodeLimits.sortedBytesMax else {
                 throw CouchDBError(
@@ -84,13 +86,7 @@ extension RESTRouter {
             guard !page.isLast, let last = page.last else { break }
             after = last
         }
-        results.sort { one, other in
-            for (place, key) in request.sort.enumerated() {
-                let order = JSONCollation.order(one.keys[place], other.keys[place])
-                if order != 0 { return key.isDescending ? order > 0 : order < 0 }
-            }
-            return false
-        }
+        results = await Self.sorted(results, request)
         var skip = request.skip
         if case .count(let count) = request.bookmark { skip += count }
         let shown = results.dropFirst(skip).prefix(request.limit)
@@ -102,6 +98,17 @@ extension RESTRouter {
         let bookmark = shown.isEmpty ? request.bookmark : .count(skip + shown.count)
         content.append(Self.end(request, bookmark, looked, shown.count, began))
         await exchange.respond(200, content, from: keyspace)
+    }
+
+    /// In the order that was asked for; not on the loop, since it may take a while.
+    private nonisolated static func sorted(_ results: [Found], _ request: FindRequest) async -> [Found] {
+        results.sorted { one, other in
+            for (place, key) in request.sort.enumerated() {
+                let order = JSONCollation.order(one.keys[place], other.keys[place])
+                if order != 0 { return key.isDescending ? order > 0 : order < 0 }
+            }
+            return false
+        }
     }
 
     private static func end(
@@ -122,9 +129,12 @@ extension RESTRouter {
     ) throws -> FindPage {
         var page = FindPage()
         var bytes = 0
+        let deadline = EventLoop.monotonicNanoseconds + NodeLimits.pageNanosecondsMax
         let rows = try snapshot.allDocuments(after: after, limit: NodeLimits.pageRows)
         for row in rows {
-            guard page.results.count < limit, bytes < NodeLimits.pageBytesMax else { return page }
+            guard page.results.count < limit, bytes < NodeLimits.pageBytesMax,
+                page.looked == 0 || EventLoop.monotonicNanoseconds < deadline
+            else { return page }
             page.last = row.id
             page.looked += 1
             guard !row.id.isDesignDocument, let document = try snapshot.document(row.id),
@@ -135,8 +145,9 @@ extension RESTRouter {
                 continue
             }
             let content = try content(document, request, snapshot)
-            bytes += content.heldByteCount
-            page.results.append(Found(keys: keys, content: content))
+            let held = keys.reduce(content.heldByteCount) { $0 + $1.canonicalBytes().count }
+            bytes += held
+            page.results.append(Found(keys: keys, content: content, heldByteCount: held))
         }
         page.isLast = rows.count < NodeLimits.pageRows
         return page

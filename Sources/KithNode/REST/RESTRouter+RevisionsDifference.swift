@@ -43,19 +43,28 @@ extension RESTRouter {
         return try await keyspace.read { snapshot in
             var answer: [(id: String, revisions: [String], ancestors: [RevisionID])] = []
             for (id, texts) in asked {
+                // What cannot be a document here is missing, so that the one that sends it learns why by sending it.
+                guard let documentID = try? DocumentID(id) else {
+                    if !texts.isEmpty { answer.append((id, texts, [])) }
+                    continue
+                }
+                let revisions = texts.map { try? RevisionID(parsing: $0) }
+                var found = try snapshot.lookup(revisions.compactMap { $0.map { (documentID, $0) } })[...]
                 var missing: [String] = []
                 var ancestors: [RevisionID] = []
-                for text in texts {
-                    // What cannot be a document here is missing, so that the one that sends it learns why by sending it.
-                    guard let documentID = try? DocumentID(id), let revision = try? RevisionID(parsing: text),
-                        let found = try snapshot.lookup([(documentID, revision)]).first
-                    else {
+                var seen: Set<RevisionID> = []
+                for (text, revision) in zip(texts, revisions) {
+                    guard revision != nil, let one = found.popFirst() else {
                         missing.append(text)
                         continue
                     }
-                    guard case .missing(let possible) = found else { continue }
+                    guard case .missing(let possible) = one else { continue }
                     missing.append(text)
-                    for one in possible where !ancestors.contains(one) { ancestors.append(one) }
+                    for one in possible where seen.insert(one).inserted { ancestors.append(one) }
+                }
+                // Of those attachments may be told as stubs, which are looked up in what is stored.
+                if !ancestors.isEmpty, let tree = try snapshot.revisionTree(documentID) {
+                    ancestors = ancestors.filter { tree[$0]?.hasBody ?? false }
                 }
                 if !missing.isEmpty { answer.append((id, missing, ancestors)) }
             }

@@ -11,7 +11,9 @@ extension Selector {
     }
 
     /// The names in a path with dots, of which `\.` is none.
-    static func path(_ text: String) -> [String] {
+    ///
+    /// - Throws: `.badRequest` for one of more than `NodeLimits.selectorPartsMax` names.
+    static func path(_ text: String) throws(KithError) -> [String] {
         var names: [[UInt8]] = [[]]
         var isEscaped = false
         for byte in text.utf8 {
@@ -24,6 +26,10 @@ extension Selector {
             } else if byte == UInt8(ascii: "\\") {
                 isEscaped = true
             } else if byte == UInt8(ascii: ".") {
+                guard names.count < NodeLimits.selectorPartsMax else {
+                    throw KithError(
+                        .badRequest, "the path of a field has more than \(NodeLimits.selectorPartsMax) names")
+                }
                 names.append([])
             } else {
                 names[names.count - 1].append(byte)
@@ -36,8 +42,8 @@ extension Selector {
     private struct Reader {
         private var parts = 0
 
-        private mutating func count() throws(KithError) {
-            parts += 1
+        private mutating func count(_ more: Int = 1) throws(KithError) {
+            parts += more
             guard parts <= NodeLimits.selectorPartsMax else {
                 throw KithError(.badRequest, "a selector has more than \(NodeLimits.selectorPartsMax) parts")
             }
@@ -54,7 +60,9 @@ extension Selector {
                     guard !name.isEmpty else {
                         throw KithError(.badRequest, "One or more conditions is missing a field name")
                     }
-                    all.append(.field(Selector.path(name), try field(value)))
+                    let path = try Selector.path(name)
+                    try count(path.count - 1)
+                    all.append(.field(path, try field(value)))
                 }
             }
             return .all(all)
@@ -91,6 +99,7 @@ extension Selector {
                 return .type(type)
             case "$in", "$nin", "$all":
                 guard let values = value.arrayValue else { throw wrong(name, "a list") }
+                try count(values.count)
                 return name == "$all" ? .containsAll(values) : name == "$in" ? .among(values) : .not(.among(values))
             case "$size":
                 guard let size = value.intValue else { throw wrong(name, "a whole number") }

@@ -94,9 +94,11 @@ indirect enum Selector: Sendable {
 
     /// The value at a path: members of objects, and elements of arrays by their numbers.
     static func value(at path: [String], of value: JSONValue?) -> JSONValue? {
-        path.reduce(value) { value, name in
-            if let member = value?[name] { return member }
-            return Int(name).flatMap { value?[$0] }
+        var value = value
+        for name in path {
+            guard let here = value else { return nil }
+            value = here[name] ?? Int(name).flatMap { here[$0] }
         }
+        return value
     }
 }
