@@ -133,6 +133,8 @@ POST /db/_find {"selector":1} 400 bad_request
 POST /db/_find {"selector":{"a":{"$regex":"x"}}} 501 not_implemented
 POST /db/_find {"selector":{},"limit":-1} 400 bad_request
 POST /db/_find {"selector":{},"bookmark":"x"} 400 invalid_bookmark
+POST /db/_find {"selector":{},"bookmark":"n1"} 400 invalid_bookmark
+POST /db/_find {"selector":{},"sort":["a"],"bookmark":"i61"} 400 invalid_bookmark
 POST /db/_find {"selector":{},"sort":["_id"],"skip":9223372036854775807,"bookmark":"n9223372036854775807"} 200
 POST /db/_find {"selector":{},"skip":9223372036854775807,"limit":9223372036854775807} 200
 POST /db/_explain {"selector":{}} 200
@@ -330,6 +332,13 @@ class Rest(NodeTestCase):
                 seen += [row["n"] for row in found["docs"]]
                 bookmark = found["bookmark"]
             self.assertEqual(seen, [7, 5, 3, 1, 6, 4, 2] if sort else [1, 2, 3, 4, 5, 6, 7])
+        for fields in (["tags", "tags.0.x", "tags.0"], ["tags.0.x", "tags"]):
+            found = self.json("POST", "/db/_find", {"selector": {"n": 2}, "fields": fields})
+            self.assertEqual(found["docs"], [{"tags": ["a", "b"]}])
+        self.node.put("db", "_design/d", {})
+        for query in ('?endkey="zzz"', '?startkey="A"', '?descending=true&startkey="zzz"'):
+            listed = self.node.get("/db/_design_docs" + quoted_query(query))["rows"]
+            self.assertEqual([row["id"] for row in listed], ["_design/d"])
 
     def test_changes(self):
         """each feed of changes gives what was asked for, and its positions can be handed back"""

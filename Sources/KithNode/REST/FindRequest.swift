@@ -85,6 +85,16 @@ struct FindRequest: Sendable {
             }
             self.bookmark = bookmark
         }
+        let isOfOtherOrder =
+            switch bookmark {
+            case .start: false
+            case .after: !sort.isEmpty
+            case .count: sort.isEmpty
+            }
+        guard !isOfOtherOrder else {
+            throw CouchDBError(
+                "invalid_bookmark", KithError(.badRequest, "The bookmark is one of a query with another sort"))
+        }
     }
 
     private static func count(_ object: JSONObject, _ name: String) throws(KithError) -> Int? {

@@ -34,8 +34,10 @@ extension RESTRouter {
             view.showsHistoryStatus = false
             try read(options)
             guard designDocumentsOnly else { return }
-            range.lowest = max(range.lowest ?? "", "_design/")
-            if range.highest == nil {
+            if range.lowest.map({ $0.utf8.lexicographicallyPrecedes("_design/".utf8) }) ?? true {
+                range.lowest = "_design/"
+            }
+            if range.highest.map({ "_design0".utf8.lexicographicallyPrecedes($0.utf8) }) ?? true {
                 range.highest = "_design0"
                 range.includesHighest = false
             }

@@ -181,6 +181,8 @@ extension RESTRouter {
     private nonisolated static func set(_ value: JSONValue, at path: ArraySlice<String>, in object: inout JSONValue) {
         guard let name = path.first else { return object = value }
         var inner = object[name] ?? .object(JSONObject())
+        // What is shown whole already, such as an array, has its elements.
+        guard path.count == 1 || inner.objectValue != nil else { return }
         set(value, at: path.dropFirst(), in: &inner)
         object[name] = inner
     }
