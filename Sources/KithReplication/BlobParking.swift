@@ -16,20 +16,17 @@ final class BlobParking: Sendable {
     /// Keeps what was received of a blob, if somebody can go on with it.
     func leave(_ writer: BlobWriter, _ key: BlobKey) {
         guard writer.canContinue, writer.byteCount >= Self.parkedBytesMin else { return }
-        // Outside of the lock, since that writes to the store.
-        let shorter: BlobWriter? = parked.withLock { parked in
-            if let index = parked.firstIndex(where: { $0.key == key }) {
-                // Two links received it: the longer beginning is kept.
-                guard parked[index].writer.byteCount < writer.byteCount else { return writer }
-                let shorter = parked.remove(at: index).writer
-                parked.append((key, writer))
-                return shorter
-            }
+        let released: BlobWriter? = parked.withLock { parked in
+            // Two links received it: the longer beginning is kept here. The other stays in the store: it may be the right one.
+            let known = parked.firstIndex { $0.key == key }
+            if let known, parked[known].writer.byteCount >= writer.byteCount { return writer }
             parked.append((key, writer))
-            if parked.count > Self.parkedMax { parked.removeFirst() }
-            return nil
+            if let known { return parked.remove(at: known).writer }
+            return parked.count > Self.parkedMax ? parked.removeFirst().writer : nil
         }
-        shorter?.cancel()
+        if released !== writer { writer.setResting(true) }
+        // It writes to the store when it goes, so outside of the lock.
+        withExtendedLifetime(released) {}
     }
 
     /// Takes what was received of a blob, or `nil`.
@@ -37,6 +34,8 @@ final class BlobParking: Sendable {
         let writer: BlobWriter? = parked.withLock { parked in
             parked.firstIndex { $0.key == key }.map { parked.remove(at: $0).writer }
         }
-        return writer?.canContinue == true ? writer : nil
+        guard let writer, writer.canContinue else { return nil }
+        writer.setResting(false)
+        return writer
     }
 }

@@ -33,6 +33,8 @@ final class BlobReceiver {
     private var queueHead = 0
     /// How often a blob ended early.
     private var earlyEnds: [BlobKey: Int] = [:]
+    /// Blobs that this link fetches from the start, since it went wrong to go on with what others had brought. Each is wanted.
+    private var fromStart: Set<BlobKey> = []
 
     private struct Held {
         var item: ReceivedRevision
@@ -159,6 +161,7 @@ final class BlobReceiver {
             // Nobody may want it any more.
             guard let number = wanted[key]?.min(), let id = held[number]?.item.revision.id else {
                 fetching.remove(key)
+                forgetAttempts(key)
                 continue
             }
             windows.openFetches += 1
@@ -169,7 +172,7 @@ final class BlobReceiver {
     private func begin(_ fetch: BlobFetch, _ id: DocumentID) {
         let (digest, length) = (fetch.key.digest, fetch.key.length)
         // Only Kith nodes begin in the middle.
-        let resumes = replicator.configuration.peerIsKith
+        let resumes = replicator.configuration.peerIsKith && !fromStart.contains(fetch.key)
         replicator.perform(.beginBlob(digest, length: length, resumes: resumes)) { [unowned self] result in
             guard case .blobBegun(let blob, let offset) = result else { return session.storeFailed(result) }
             fetch.blob = blob
@@ -193,7 +196,7 @@ final class BlobReceiver {
         // Mostly nothing waits, and the bytes need not be copied.
         if fetch.pending.isEmpty { fetch.pending = bytes } else { fetch.pending.append(contentsOf: bytes) }
         guard fetch.receivedBytes <= fetch.key.length else {
-            return fail(fetch, Self.wrongLength(fetch.key, fetch.receivedBytes))
+            return fail(fetch, Self.wrongLength(fetch.key, fetch.receivedBytes), isWrong: true)
         }
         append(fetch)
     }
@@ -225,11 +228,10 @@ final class BlobReceiver {
                     closeCode: 4001, "the peer cannot send attachments now: \(error.message.prefix(200))")
             }
             if error.domain == "HTTP", error.code == 410 {
-                fetch.blob?.spoil()
                 give(up: fetch)
                 settle(fetch) { gone($0) }
             } else {
-                fail(fetch, Self.peerError(fetch.key, error))
+                fail(fetch, Self.peerError(fetch.key, error), isWrong: false)
             }
         }
         if fetch.isGivenUp { close(fetch) } else { append(fetch) }
@@ -247,7 +249,7 @@ final class BlobReceiver {
                 return close(fetch)
             }
             fetch.blob = nil
-            earlyEnds[fetch.key] = nil
+            forgetAttempts(fetch.key)
             if isChecking { storedMeanwhile.insert(fetch.key) }
             let numbers = wanted.removeValue(forKey: fetch.key) ?? []
             close(fetch)
@@ -265,7 +267,7 @@ final class BlobReceiver {
     /// Has it fetched once more, unless that has happened too often.
     private func giveUpForNow(_ fetch: BlobFetch, _ error: KithError) {
         let count = (earlyEnds[fetch.key] ?? 0) + 1
-        guard count < limits.blobAttemptsMax else { return fail(fetch, error) }
+        guard count < limits.blobAttemptsMax else { return fail(fetch, error, isWrong: false) }
         earlyEnds[fetch.key] = count
         give(up: fetch)
     }
@@ -276,21 +278,28 @@ final class BlobReceiver {
     private func storeRefused(_ fetch: BlobFetch, _ result: StoreResult) {
         guard case .failed(let error) = result else { return session.storeFailed(result) }
         switch error.code {
-        case .badDocument, .tooLarge: fail(fetch, error)
-        // The beginning went: another process has taken it up, or the clock was set.
+        case .badDocument, .tooLarge: fail(fetch, error, isWrong: true)
+        // The beginning went: another process has taken it up, it made room for others, or the clock was set.
         case .notFound:
-            fetch.blob?.spoil()
-            giveUpForNow(fetch, error)
+            // One from the start is taken up by nobody of this process; if it goes as well, the next link tries again.
+            guard fromStart.insert(fetch.key).inserted else { return session.storeFailed(result) }
+            give(up: fetch)
         default: session.storeFailed(result)
         }
     }
 
     /// The blob cannot be had: all revisions that wait for it are refused, with the reason.
-    private func fail(_ fetch: BlobFetch, _ error: KithError) {
-        fetch.blob?.spoil()
+    ///
+    /// - Parameter isWrong: whether bytes that came are wrong; otherwise somebody else can go on with them.
+    private func fail(_ fetch: BlobFetch, _ error: KithError, isWrong: Bool) {
+        if isWrong { fetch.blob?.spoil(andOthers: fetch.offset > 0) }
         give(up: fetch)
-        // What another link had brought may be what is wrong: then this one begins anew.
-        guard fetch.offset == 0 else { return }
+        guard fetch.offset == 0 else {
+            // What another link had brought may be what is wrong: then this one begins anew, once.
+            fromStart.insert(fetch.key)
+            earlyEnds[fetch.key] = nil
+            return
+        }
         settle(fetch) { refuse($0, error) }
     }
 
@@ -302,7 +311,7 @@ final class BlobReceiver {
     }
 
     private func settle(_ fetch: BlobFetch, _ then: (ReceivedRevision) -> Void) {
-        earlyEnds[fetch.key] = nil
+        forgetAttempts(fetch.key)
         for number in (wanted.removeValue(forKey: fetch.key) ?? []).sorted() { finish(number, then) }
     }
 
@@ -314,8 +323,13 @@ final class BlobReceiver {
             queue.append(fetch.key)
         } else {
             fetching.remove(fetch.key)
-            earlyEnds[fetch.key] = nil
+            forgetAttempts(fetch.key)
         }
+    }
+
+    private func forgetAttempts(_ key: BlobKey) {
+        earlyEnds[key] = nil
+        fromStart.remove(key)
     }
 
     private static func wrongLength(_ key: BlobKey, _ length: UInt64) -> KithError {

@@ -11,6 +11,7 @@ public final class IncomingBlob: Sendable {
     let writer: BlobWriter
     private let parking: BlobParking
     private let isSpoiled = Atomic(false)
+    private let othersAreSpoiled = Atomic(false)
 
     init(_ key: BlobKey, _ writer: BlobWriter, parking: BlobParking) {
         self.key = key
@@ -19,9 +20,17 @@ public final class IncomingBlob: Sendable {
     }
 
     deinit {
-        if isSpoiled.load(ordering: .relaxed) { writer.cancel() } else { parking.leave(writer, key) }
+        guard isSpoiled.load(ordering: .relaxed) else { return parking.leave(writer, key) }
+        guard othersAreSpoiled.load(ordering: .relaxed) else { return writer.cancel() }
+        writer.cancelWithOthers()
+        _ = parking.take(key)
     }
 
-    /// Says that nobody shall go on with these bytes.
-    func spoil() { isSpoiled.store(true, ordering: .relaxed) }
+    /// Says that nobody shall go on with these bytes, since they are wrong.
+    ///
+    /// - Parameter others: nor with what else others have brought of the same blob: some of these are theirs.
+    func spoil(andOthers others: Bool) {
+        othersAreSpoiled.store(others, ordering: .relaxed)
+        isSpoiled.store(true, ordering: .relaxed)
+    }
 }

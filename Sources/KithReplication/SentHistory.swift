@@ -6,18 +6,25 @@ enum SentHistory {
     /// What a Kith node is told: what comes before the first ancestor that it has, and then all ancestors that it has, so that
     /// the branch joins and none of them stays a leaf. Gaps are legal.
     ///
+    /// Merge marks come on top of that, up to as many again: the store keeps them besides the revisions too.
+    ///
     /// - Parameters:
     ///   - known: what the peer has of the document.
-    ///   - max: how many revisions it takes, with the revision itself.
+    ///   - max: how many revisions it asks for, with the revision itself; it takes twice as many.
     static func text(of revision: RevisionForTransfer, known: [RevisionID], max: Int) -> String {
         guard !revision.history.isEmpty else { return "" }
         let limit = Swift.max(1, max - 1)
         let joins = known.isEmpty ? [] : revision.history.filter { known.contains($0) }.prefix(limit)
         var told: [RevisionID] = []
+        var marks = 0
         for ancestor in revision.history {
-            guard told.count < limit - joins.count, ancestor != joins.first else { break }
+            if ancestor == joins.first { return text(told + joins) }
+            if ancestor.isMergeMark { marks += 1 }
+            guard marks <= limit, told.count - marks < limit - joins.count else { break }
             told.append(ancestor)
         }
+        // A mark says nothing without the revision that it was made after.
+        while told.last?.isMergeMark == true { told.removeLast() }
         return text(told + joins)
     }
 

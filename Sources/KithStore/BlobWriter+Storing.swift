@@ -7,6 +7,7 @@ extension BlobWriter {
         case wait
         case store([UInt8], number: Int?, stored: Int)
         case tooLarge
+        case failed(any Error)
     }
 
     /// Moves bytes to the buffer, and hands it to the store as often as it is full.
@@ -18,12 +19,13 @@ extension BlobWriter {
             switch take(&rest, completion) {
             case .done: return completion(.success(()))
             case .wait: return
+            case .failed(let error): return completion(.failure(error))
             case .store(let full, let number, let stored): submit(full, number, stored)
             case .tooLarge:
                 let error = KithError(
                     .tooLarge,
                     "A blob has more bytes than \(expectedLength == nil ? "it may have" : "were announced")")
-                give(up: error)
+                giveUp()
                 return completion(.failure(error))
             }
         }
@@ -38,6 +40,12 @@ extension BlobWriter {
             guard
                 UInt64(state.byteCount + rest.count) <= expectedLength ?? DocumentLimits.attachmentsBytesMax
             else { return .tooLarge }
+            // Of the last full buffer, if that was stored meanwhile.
+            if let failure = state.failure {
+                state.failure = nil
+                state.isBusy = false
+                return .failed(failure)
+            }
             let count = min(capacity - state.buffer.count, rest.count)
             if state.buffer.isEmpty, count > 0 { state.buffer.reserveCapacity(capacity) }
             rest.prefix(count).withUnsafeBytes { state.buffer.append(contentsOf: $0) }
@@ -62,25 +70,31 @@ extension BlobWriter {
     private func submit(_ full: [UInt8], _ number: Int?, _ stored: Int) {
         let expected = expected
         let lease = database.blobLease(isExpected: expected != nil)
+        let claimed = Monitor<Int?>(nil)
         database.submitUnflushedWrite { [database] transaction in
-            let number = try transaction.extendBlob(
+            let blob = try transaction.extendBlob(
                 number, by: Self.pieces(full), after: stored, leasedUntil: lease, expected: expected)
-            _ = database.blobsUnderWay.update { $0.insert(number) }
-            if stored == 0, expected != nil {
-                try transaction.abandonOldBeginnings(except: database.blobsUnderWay.update { $0 })
+            if number == nil, expected != nil {
+                // In the transaction, so that no other link takes it.
+                database.blobClaims.update { $0[blob] = .adding }
+                claimed.update { $0 = blob }
+                try database.tidyBeginnings(transaction)
             }
-            return number
+            return blob
         } completion: { [self] result in
+            if case .failure = result, let blob = claimed.update({ $0 }) {
+                database.blobClaims.update { $0[blob] = nil }
+            }
             didStore(result, full.count, lease)
         }
     }
 
     private func didStore(_ result: Result<Int, any Error>, _ count: Int, _ lease: Int64) {
-        let (waiting, givenUp): (Waiting?, Int?) = state.update { state in
-            var givenUp: Int?
+        let (waiting, givenUp, resting): (Waiting?, (number: Int, stored: Int)?, Int?) = state.update { state in
+            var givenUp: (number: Int, stored: Int)?
             state.storing = 0
             switch result {
-            case .success(let number) where state.isOver: givenUp = number
+            case .success(let number) where state.isOver: givenUp = (number, state.stored + count)
             case .success(let number):
                 state.number = number
                 state.stored += count
@@ -90,16 +104,17 @@ extension BlobWriter {
                 if state.waiting == nil { state.failure = error }
             }
             defer { state.waiting = nil }
-            return (state.waiting, givenUp)
+            return (state.waiting, givenUp, state.isResting ? state.number : nil)
         }
+        if let resting { database.blobClaims.update { $0[resting] = .resting } }
         var failure: (any Error)?
         if case .failure(let error) = result { failure = error }
         if let givenUp {
-            abandon(givenUp)
+            abandon(givenUp.number, after: givenUp.stored)
             failure = KithError(.closed, "A blob was given up while bytes were added to it")
         }
         if let failure {
-            cancel()
+            letGo(after: failure)
             if waiting != nil { state.update { $0.isBusy = false } }
             switch waiting {
             case .append(_, let completion): completion(.failure(failure))
@@ -133,9 +148,10 @@ extension BlobWriter {
                     remedy: "Send them again")
             }
             let lease = database.blobLease(isExpected: false)
-            database.submitWrite { transaction in
+            database.submitWrite { [database] transaction in
                 try transaction.finishBlob(
                     number, lastPieces: Self.pieces(rest), after: stored, digest: blob.digest, leasedUntil: lease)
+                try transaction.abandonBeginnings(of: blob, database.blobClaims.update { $0 })
             } completion: { [self] result in
                 switch result {
                 case .success:
@@ -144,15 +160,16 @@ extension BlobWriter {
                         state.number = nil
                         state.buffer = []
                     }
-                    if let number { _ = database.blobsUnderWay.update { $0.remove(number) } }
+                    if let number { database.blobClaims.update { $0[number] = nil } }
                     completion(.success(blob))
                 case .failure(let error):
-                    give(up: error)
+                    letGo(after: error)
+                    state.update { $0.isBusy = false }
                     completion(.failure(error))
                 }
             }
         } catch {
-            give(up: error)
+            giveUp()
             completion(.failure(error))
         }
     }

@@ -11,7 +11,7 @@ import KithDocuments
 /// It holds at most two mebibytes, however long the blob is: one that is being stored while the other fills. Nothing can be
 /// read until `finish` has returned; then all of it is durable. What was not finished goes away: at once with `cancel()`, and
 /// when this object does; but if digest and length were announced, what is stored can be taken up again for a day, also by
-/// another process (`Database.resumeBlob`). One call at a time.
+/// another process (`Database.resumeBlob`); so it is after a fault of the store too. One call at a time.
 public final class BlobWriter: Sendable {
     /// A call that goes on when the store has taken what it is storing.
     enum Waiting: Sendable {
@@ -32,6 +32,7 @@ public final class BlobWriter: Sendable {
         var failure: (any Error)?
         var isBusy = false
         var isOver = false
+        var isResting = false
 
         var byteCount: Int { stored + storing + buffer.count }
     }
@@ -64,11 +65,7 @@ public final class BlobWriter: Sendable {
         expectedLength = beginning.expected.length
     }
 
-    deinit {
-        guard expected != nil else { return cancel() }
-        // What is stored waits for whoever goes on.
-        if let number = state.update({ $0.number }) { _ = database.blobsUnderWay.update { $0.remove(number) } }
-    }
+    deinit { letGo() }
 
     /// What it is to become, where that is known.
     var expected: Blob? {
@@ -109,7 +106,8 @@ public final class BlobWriter: Sendable {
         do {
             try hasher.add(bytes)
         } catch {
-            give(up: error)
+            letGo(after: error)
+            state.update { $0.isBusy = false }
             return completion(.failure(error))
         }
         store(bytes[...], completion)
@@ -142,19 +140,57 @@ public final class BlobWriter: Sendable {
 
     /// Gives the blob up; harmless when it is finished.
     public func cancel() {
+        let (number, stored) = end()
+        // If this fails, it goes away when its lease has ended.
+        if let number { abandon(number, after: stored) }
+    }
+
+    /// Gives the blob up, and with it what else is here of the same one: for bytes that others have brought and that are wrong.
+    package func cancelWithOthers() {
+        cancel()
+        guard let expected else { return }
+        database.submitWrite(
+            { [database] in try $0.abandonBeginnings(of: expected, database.blobClaims.update { $0 }) },
+            completion: { _ in })
+    }
+
+    /// Says whether it waits for somebody to go on. While it does, what is stored of it may be dropped to make room, which the
+    /// next bytes find out.
+    package func setResting(_ isResting: Bool) {
         let number: Int? = state.update { state in
+            state.isResting = isResting
+            return state.number
+        }
+        guard let number else { return }
+        database.blobClaims.update { $0[number] = isResting ? .resting : .adding }
+        guard isResting else { return }
+        database.submitWrite({ [database] in try database.tidyBeginnings($0) }, completion: { _ in })
+    }
+
+    func abandon(_ number: Int, after stored: Int) {
+        database.blobClaims.update { $0[number] = nil }
+        database.submitWrite({ try $0.abandonBlob(number, after: stored) }, completion: { _ in })
+    }
+
+    /// Ends it, since it was let go of or for a fault that is not one of its bytes: what is stored waits for whoever goes on,
+    /// if it is known what it is to become.
+    func letGo(after error: (any Error)? = nil) {
+        guard expected != nil else { return cancel() }
+        let (number, _) = end()
+        guard let number else { return }
+        let code = (error as? KithError)?.code
+        // What somebody else has taken up is no longer this one's.
+        if code == .notFound { return database.blobClaims.update { $0[number] = nil } }
+        database.leaveBeginning(number, isFull: code == .diskFull)
+    }
+
+    private func end() -> (number: Int?, stored: Int) {
+        state.update { state in
             state.isOver = true
             state.buffer = []
             defer { state.number = nil }
-            return state.number
+            return (state.number, state.stored)
         }
-        // If this fails, it goes away when its lease has ended.
-        if let number { abandon(number) }
-    }
-
-    func abandon(_ number: Int) {
-        _ = database.blobsUnderWay.update { $0.remove(number) }
-        database.submitWrite({ try $0.abandonBlob(number) }, completion: { _ in })
     }
 
     private func begin() throws {
@@ -169,7 +205,7 @@ public final class BlobWriter: Sendable {
         }
     }
 
-    func give(up error: any Error) {
+    func giveUp() {
         cancel()
         state.update { $0.isBusy = false }
     }

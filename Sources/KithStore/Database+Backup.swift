@@ -56,6 +56,8 @@ extension Database {
             throw KithError(.inputOutput, "The backup of database \(databaseName) cannot be made one file")
         }
         try connection.execute("UPDATE meta SET private_id = '\(try DatabaseFile.randomID())'")
+        // Nobody will go on with the beginnings of blobs that are in the copy.
+        try connection.execute("UPDATE blob SET leased_until = 0, expected = NULL WHERE digest IS NULL")
     }
 }
 

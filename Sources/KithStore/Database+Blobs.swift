@@ -33,38 +33,55 @@ extension Database {
             try !snapshot.beginnings(of: expected, now: now).isEmpty
         } completion: { [self] result in
             guard case .success(true) = result else { return beginAnew() }
+            let claimed = Monitor<Int?>(nil)
             submitWrite { [self] transaction -> BlobBeginning? in
                 let found = try transaction.beginnings(of: expected, now: now)
                 // In the transaction, so that of two links only one goes on with it.
-                let free = blobsUnderWay.update { numbers in
-                    let free = found.first { !numbers.contains($0.number) }
-                    if let free { numbers.insert(free.number) }
+                let free = blobClaims.update { claims in
+                    let free = found.first { claims[$0.number] == nil || claims[$0.number] == .left }
+                    if let free { claims[free.number] = .adding }
                     return free
                 }
                 guard let free else { return nil }
+                claimed.update { $0 = free.number }
                 try transaction.leaseBeginning(free.number, until: lease)
                 return BlobBeginning(
                     number: free.number, expected: expected, stored: free.stored, leasedUntil: lease,
                     hasher: try RunningDigest())
             } completion: { [self] result in
-                guard case .success(let beginning?) = result else { return beginAnew() }
-                rehash(beginning, from: 0) { [self] isWhole in
-                    if isWhole { return completion(.success(BlobWriter(self, beginning))) }
-                    _ = blobsUnderWay.update { $0.remove(beginning.number) }
-                    submitWrite({ try $0.abandonBlob(beginning.number) }, completion: { _ in beginAnew() })
+                guard case .success(let beginning?) = result else {
+                    if let number = claimed.update({ $0 }) { leaveBeginning(number) }
+                    return beginAnew()
+                }
+                rehash(beginning, from: 0) { [self] result in
+                    switch result {
+                    case .success(true): return completion(.success(BlobWriter(self, beginning)))
+                    case .success(false):
+                        blobClaims.update { $0[beginning.number] = nil }
+                        submitWrite(
+                            { try $0.abandonBlob(beginning.number, after: beginning.stored) },
+                            completion: { _ in beginAnew() })
+                    case .failure:
+                        leaveBeginning(beginning.number)
+                        beginAnew()
+                    }
                 }
             }
         }
     }
 
     /// Hashes the bytes that are there, a bounded part in each read.
-    private func rehash(_ beginning: BlobBeginning, from offset: Int, _ done: @escaping @Sendable (Bool) -> Void) {
-        guard offset < beginning.stored else { return done(true) }
+    ///
+    /// - Parameter done: is told whether all of them are there and right.
+    private func rehash(
+        _ beginning: BlobBeginning, from offset: Int, _ done: @escaping @Sendable (Result<Bool, any Error>) -> Void
+    ) {
+        guard offset < beginning.stored else { return done(.success(true)) }
         let end = min(offset + StoreLimits.blobResumeStepBytes, beginning.stored)
         submitRead { snapshot in
             try snapshot.readPieces(ofBlob: beginning.number, from: offset, to: end) { try beginning.hasher.add($0) }
         } completion: { [self] result in
-            guard case .success(true) = result else { return done(false) }
+            guard case .success(true) = result else { return done(result) }
             rehash(beginning, from: end, done)
         }
     }
@@ -87,6 +104,43 @@ extension Database {
                 return true
             }
             return piece
+        }
+    }
+
+    /// Notes that the writer of a beginning has let go of it, which waits for the next one from now on.
+    ///
+    /// - Parameter isFull: whether that was for want of space: then it is the only one that stays.
+    func leaveBeginning(_ number: Int, isFull: Bool = false) {
+        blobClaims.update { $0[number] = .left }
+        submitWrite(
+            { [self] in try tidyBeginnings($0, dropsAll: isFull, besides: isFull ? number : nil) }, completion: { _ in }
+        )
+    }
+
+    /// Gives up the oldest beginnings that wait for somebody to go on, where they are too many or too long.
+    ///
+    /// - Parameters:
+    ///   - dropsAll: whether all of them go …
+    ///   - kept: … but for this one.
+    func tidyBeginnings(_ transaction: WriteTransaction, dropsAll: Bool = false, besides kept: Int? = nil) throws {
+        let claims = blobClaims.update { $0 }
+        let quiet = blobLease(isExpected: true) - StoreLimits.blobBeginningQuietMilliseconds
+        var (numbers, count, bytes): (Set<Int>, Int, Int) = ([], 0, 0)
+        for (number, stored, leasedUntil) in try transaction.allBeginnings() {
+            numbers.insert(number)
+            let claim = claims[number]
+            if claim == .adding || (claim == nil && leasedUntil > quiet) || number == kept { continue }
+            let fits = count < StoreLimits.blobBeginningsMax && bytes + stored <= StoreLimits.blobBeginningsBytesMax
+            if !dropsAll, count == 0 || fits {
+                if count > 0 { bytes += stored }
+                count += 1
+            } else {
+                try transaction.abandonBlob(number, after: stored)
+            }
+        }
+        // A number is given again when its blob is gone.
+        blobClaims.update { [numbers] claims in
+            claims = claims.filter { $0.value != .left || numbers.contains($0.key) }
         }
     }
 

@@ -63,13 +63,11 @@ extension Database {
         let lease = blobLease(isExpected: true)
         let outcome = Monitor<Result<Int, any Error>?>(nil)
         submitUnflushedWrite {
-            let number = try $0.extendBlob(nil, by: [bytes[...]], after: 0, leasedUntil: lease, expected: expected)
-            try $0.abandonOldBeginnings(except: [number])
-            return number
+            try $0.extendBlob(nil, by: [bytes[...]], after: 0, leasedUntil: lease, expected: expected)
         } completion: { result in
             outcome.update { $0 = result }
         }
-        _ = try outcome.wait { $0 }.get()
+        leaveBeginning(try outcome.wait { $0 }.get())
     }
 }
 

@@ -31,8 +31,8 @@ public final class Database: Sendable {
     let readers: ReaderPool
     let maintenance: Maintenance
     private let observers = Observers()
-    /// The numbers of blobs that writers of this process are adding to.
-    let blobsUnderWay = Monitor<Set<Int>>([])
+    /// The beginnings of blobs that came into the database through this object, by number.
+    let blobClaims = Monitor<[Int: BlobClaim]>([:])
     /// The time in milliseconds since 1970.
     let clock: @Sendable () -> Int64
     /// What other processes hear of commits, and what is heard of theirs: nil in memory, and where nothing happens by

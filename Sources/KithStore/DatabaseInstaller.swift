@@ -146,6 +146,10 @@ struct DatabaseInstaller {
             }
             for number in numbers { try connection.execute("DELETE FROM local_\(number)") }
             try connection.execute("DELETE FROM refusal")
+            // The beginnings of blobs, with which nobody will go on here, and what housekeeping had not removed yet.
+            let unfinished = "SELECT number FROM blob WHERE digest IS NULL AND uses = 0"
+            try connection.execute("DELETE FROM blob_piece WHERE place >> \(BlobPlace.pieceBits) IN (\(unfinished))")
+            try connection.execute("DELETE FROM blob WHERE digest IS NULL AND uses = 0")
             try connection.execute("COMMIT")
         }
         // The draft alone gets the name: all of it has to be in there.

@@ -119,7 +119,10 @@ public enum StoreLimits {
     /// The same for the beginning of a blob of which it is known what it is to become: the machine that sends it may have been
     /// switched off for the night.
     static let blobBeginningLeaseMilliseconds: Int64 = 86_400_000
-    /// Bytes of such beginnings that are kept at most, the newest first and that one in any case …
+    /// How long nobody has added to the beginning of a blob before it may be given up by a process that did not receive it:
+    /// another one may be at it.
+    static let blobBeginningQuietMilliseconds: Int64 = 300_000
+    /// Bytes of such beginnings that are kept at most, the newest first, beside that one, which is kept in any case …
     static let blobBeginningsBytesMax = 4_294_967_296
     /// … and how many of them.
     static let blobBeginningsMax = 64

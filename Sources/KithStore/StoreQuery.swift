@@ -96,14 +96,17 @@ enum StoreQuery: Int, CaseIterable {
             """
         case .leaseBlob: "UPDATE blob SET leased_until = max(leased_until, ?2) WHERE number = ?1"
         case .abandonBlob:
-            "UPDATE blob SET leased_until = 0, expected = NULL WHERE number = ?1 AND digest IS NULL"
+            "UPDATE blob SET leased_until = 0, expected = NULL WHERE number = ?1 AND digest IS NULL AND length = ?2"
         case .blobBeginning:
             """
             SELECT number, length FROM blob
             WHERE expected = ?1 AND expected_length = ?2 AND leased_until > ?3 AND digest IS NULL ORDER BY length DESC
             """
         case .blobBeginnings:
-            "SELECT number, length FROM blob WHERE expected IS NOT NULL ORDER BY leased_until DESC, number DESC"
+            """
+            SELECT number, length, leased_until FROM blob WHERE expected IS NOT NULL
+            ORDER BY leased_until DESC, number DESC
+            """
         case .resumeBlob: "UPDATE blob SET leased_until = ?2 WHERE number = ?1 AND digest IS NULL"
         case .insertPiece: "INSERT INTO blob_piece (place, checksum, bytes) VALUES (?1, ?2, ?3)"
         case .pieces:

@@ -52,6 +52,8 @@ extension WriteTransaction {
             blob = number
         } else {
             blob = try insertBlob(digest: nil, length: length, leasedUntil: leasedUntil, expected: expected)
+            // Somebody who adds to it moves the end of its lease; else nobody would look when that has come.
+            scheduleHousekeeping(at: leasedUntil)
         }
         var piece = stored / StoreLimits.blobPieceBytes
         for bytes in pieces {
@@ -75,7 +77,7 @@ extension WriteTransaction {
                     try statement.run()
                 }
             }
-            if let number { try abandonBlob(number) }
+            if let number { try abandonBlob(number, after: stored) }
             return
         }
         let number = try extendBlob(number, by: lastPieces, after: stored, leasedUntil: leasedUntil)
@@ -90,11 +92,12 @@ extension WriteTransaction {
         scheduleHousekeeping(at: leasedUntil)
     }
 
-    /// Gives up a blob that is under way.
-    func abandonBlob(_ number: Int) throws {
+    /// Gives up a blob that is under way, unless somebody else has added to it since it had `stored` bytes: then it is theirs.
+    func abandonBlob(_ number: Int, after stored: Int) throws {
         try storing { connection in
             try connection.with(.abandonBlob) { statement in
                 statement.bind(number, at: 1)
+                statement.bind(stored, at: 2)
                 try statement.run()
             }
         }
@@ -110,25 +113,25 @@ extension WriteTransaction {
                 try statement.run()
             }
         }
+        scheduleHousekeeping(at: until)
     }
 
-    /// Gives up the oldest beginnings of blobs that wait for somebody to go on, where they are too many or too long.
-    ///
-    /// - Parameter underWay: those that somebody is adding to.
-    func abandonOldBeginnings(except underWay: Set<Int>) throws {
-        var old: [Int] = []
+    /// The beginnings of all blobs that are to be taken up again, the newest first.
+    func allBeginnings() throws -> [(number: Int, stored: Int, leasedUntil: Int64)] {
         try connection.with(.blobBeginnings) { statement in
-            var (count, bytes) = (0, 0)
+            var found: [(number: Int, stored: Int, leasedUntil: Int64)] = []
             while try statement.step() {
-                let (number, length) = (statement.int(0), statement.int(1))
-                if underWay.contains(number) { continue }
-                count += 1
-                bytes += length
-                let isTooMuch = count > StoreLimits.blobBeginningsMax || bytes > StoreLimits.blobBeginningsBytesMax
-                if isTooMuch, count > 1 { old.append(number) }
+                found.append((statement.int(0), statement.int(1), Int64(statement.int(2))))
             }
+            return found
         }
-        for number in old { try abandonBlob(number) }
+    }
+
+    /// Gives up the beginnings of a blob to which nobody of this process is adding.
+    func abandonBeginnings(of blob: Blob, _ claims: [Int: BlobClaim]) throws {
+        for (number, stored) in try beginnings(of: blob, now: .min) where claims[number] != .adding {
+            try abandonBlob(number, after: stored)
+        }
     }
 
     private func insertBlob(

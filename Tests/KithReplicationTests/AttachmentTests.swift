@@ -223,6 +223,56 @@ struct AttachmentTests {
         #expect(pair.sessions[1].status.attachmentBytesReceived == UInt64(bytes.count + bytes.count - 400_000))
     }
 
+    @Test("many wrong beginnings cost one attempt: then the blob comes from the start, and none of them stays")
+    func poisoned() throws {
+        let bytes = noise(1_500_000)
+        let pair = try SessionPair()
+        let revision = try pair.put(0, "scan", "{}", files: ["pixels": bytes])
+        let digest = try #require(
+            try pair.databases[0].read {
+                try $0.document(DocumentID("scan"), revision: revision)?.attachments.first?.digest
+            })
+        for count in [1_100_000, 1_400_000, 1_200_000, 1_300_000] {
+            let begun = pair.executors[1].performNow(.beginBlob(digest, length: UInt64(bytes.count), resumes: false))
+            guard case .blobBegun(let blob, offset: 0) = begun else { throw KithError(.internal, "not begun") }
+            _ = pair.executors[1].performNow(.appendBlob(blob, [UInt8](repeating: 0, count: count)))
+        }
+        try pair.run()
+        try expectEqualAndIdle(pair)
+        #expect(try pair.file(1, "scan", "pixels") == bytes)
+        #expect(pair.sessions[1].status.attachmentBytesReceived == UInt64(100_000 + bytes.count))
+        try pair.databases[1].doHousekeeping()
+        #expect(try pair.databases[1].blobTableCounts() == [1, 6])
+    }
+
+    @Test(
+        "a peer that has nothing of an attachment spoils nothing of what another has sent",
+        arguments: ["404", "410", "500"])
+    func errorSpoilsNothing(code: String) throws {
+        let bytes = noise(1_500_000)
+        let pair = try SessionPair()
+        let revision = try pair.put(0, "scan", "{}", files: ["pixels": bytes])
+        let digest = try #require(
+            try pair.databases[0].read {
+                try $0.document(DocumentID("scan"), revision: revision)?.attachments.first?.digest
+            })
+        begin(digest, length: bytes.count, Array(bytes[..<1_200_000]), at: pair.executors[1])
+        let stranger = try Stranger(pair.databases[1], peerIsKith: true, executor: pair.executors[1])
+        stranger.answer = { request in
+            guard request.properties["Profile"] == "getAttachment" else { return ([:], []) }
+            return (["Error-Domain": "HTTP", "Error-Code": code], [])
+        }
+        stranger.send(
+            ["Profile": "rev", "id": "other", "rev": "1-aa", "sequence": "1"],
+            Array("{\"_attachments\":{\"a\":{\"digest\":\"\(digest)\",\"length\":\(bytes.count),\"stub\":true}}}".utf8),
+            tag: 1)
+        try stranger.run()
+        #expect(stranger.replies[1]?.error?.code == (code == "410" ? 410 : 404))
+        try pair.run()
+        try expectEqualAndIdle(pair)
+        #expect(pair.sessions[1].status.attachmentBytesReceived == 300_000)
+    }
+
     @Test("an attachment that goes while its revision is on its way is no refusal: the newer revision comes")
     func goesMeanwhile() throws {
         let bytes = noise(600_000)

@@ -24,10 +24,10 @@ final class Stranger {
     init(
         _ database: Database, role: ReplicationRole = .passive, peerIsKith: Bool = false,
         directions: ReplicationDirections = .both, filterTag: String? = nil, progressName: String = "progress/stranger",
-        limits: ReplicationLimits = ReplicationLimits()
+        limits: ReplicationLimits = ReplicationLimits(), executor: StoreExecutor? = nil
     ) throws {
         self.database = database
-        executor = StoreExecutor(database: database)
+        self.executor = executor ?? StoreExecutor(database: database)
         session = ReplicationSession(
             ReplicationConfiguration(
                 role: role, checkpointName: "cp", progressName: progressName, peerIsKith: peerIsKith,

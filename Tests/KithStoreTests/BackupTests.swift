@@ -111,7 +111,15 @@ struct BackupTests {
         let database = try fileDatabase(folder)
         try fill(database)
         let (publicID, privateID, digest) = (database.publicID, database.privateID, try digests(database))
+        let half = Blob(digest: try AttachmentDigest(bytes: [UInt8](repeating: 1, count: 20)), length: 9)
+        try database.leaveBeginningHere([1, 2], of: half)
+        try await database.backup(to: folder.file("backup"))
         database.close()
+        let backup = try Database(
+            path: folder.file("backup"), name: name, create: false, options: DatabaseOptions(writer: .caller))
+        try backup.doHousekeeping()
+        #expect(try backup.blobTableCounts() == [0, 0])
+        backup.close()
         var identifiers: Set<String> = [publicID, privateID]
         for number in 0..<2 {
             let path = folder.file("copy \(number)")
@@ -120,6 +128,7 @@ struct BackupTests {
             defer { copy.close() }
             identifiers.formUnion([copy.publicID, copy.privateID])
             #expect(try digests(copy) == digest)
+            #expect(try copy.blobTableCounts() == [0, 0])
             #expect(try copy.read { try $0.lastSequence } == 600)
             #expect(try copy.read { try $0.localDocument("checkpoint") } == nil)
             #expect(try copy.findFaults() == [])

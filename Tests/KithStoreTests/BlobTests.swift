@@ -354,8 +354,113 @@ struct BlobTests {
             try database.leaveBeginningHere(Array(bytes[..<10]), of: Blob(digest: digest, length: 20))
         }
         try database.doHousekeeping()
-        // The one that is being added to does not count.
-        #expect(try database.blobTableCounts() == [65, 65])
+        #expect(try database.blobTableCounts() == [64, 64])
+    }
+
+    @Test("other beginnings of a blob go with the last byte of the one that is finished first")
+    func finishedByAnother() async throws {
+        let database = try database()
+        let bytes = noise(1_500_000)
+        let blob = try await stream(bytes, by: bytes.count, into: try self.database())
+        do {
+            let lost = try database.makeBlob(digest: blob.digest, length: blob.length)
+            try await lost.append(Array(bytes[..<1_300_000]))
+        }
+        let writer = try database.makeBlob(digest: blob.digest, length: blob.length)
+        try await writer.append(bytes)
+        #expect(try await writer.finish() == blob)
+        try database.doHousekeeping()
+        #expect(try database.blobTableCounts() == [1, 6])
+    }
+
+    private func refusal(_ body: () async throws -> Void) async -> ErrorCode? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? KithError)?.code
+        }
+    }
+
+    @Test(
+        "of two processes that go on with one beginning the first to add keeps it, whatever the other does",
+        arguments: [0, 1])
+    func twoProcesses(first: Int) async throws {
+        let folder = TemporaryFolder()
+        let bytes = noise(4_000_000)
+        let databases = [try database(Shared(0), folder), try database(Shared(0), folder)]
+        let blob = try await stream(bytes, by: bytes.count, into: try database())
+        let begins = try databases[0].makeBlob(digest: blob.digest, length: blob.length)
+        try await begins.append(Array(bytes[..<(3 << 19)]))
+        let writers = [begins, try await resume(databases[1], blob)]
+        #expect(writers[1].byteCount == 1 << 20)
+        let (keeps, loses) = (writers[first], writers[1 - first])
+        try await keeps.append(Array(bytes[Int(keeps.byteCount)..<3_200_000]))
+        let rest = Array(bytes[Int(loses.byteCount)..<3_200_000])
+        #expect(await refusal { try await loses.append(rest) } == .notFound)
+        loses.cancel()
+        try await keeps.append(Array(bytes[3_200_000...]))
+        #expect(try await keeps.finish() == blob)
+        #expect(try contents(databases[0], blob.digest) == bytes)
+        #expect(try databases[0].findFaults() == [])
+        for database in databases { database.close() }
+    }
+
+    @Test("a beginning that is let go of is removed when its time has come, by a process that goes on running")
+    func removedOnTime() async throws {
+        let clock = Shared<Int64>(0)
+        let database = try Database(
+            path: ":memory:", name: DatabaseName("test"), create: true,
+            options: DatabaseOptions(clock: { clock.withLock { $0 } }))
+        defer { database.close() }
+        do {
+            let digest = try AttachmentDigest(bytes: [UInt8](repeating: 1, count: 20))
+            let writer = try database.makeBlob(digest: digest, length: 2_000_000)
+            try await writer.append(noise(1_500_000))
+        }
+        _ = try await database.write { try $0.setLocalDocument("any", [1]) }
+        #expect(try database.blobTableCounts()[0] == 1)
+        // So late that the removal goes before what waits.
+        clock.withLock { $0 = 86_400_000 + 2_000 }
+        _ = try await database.write { try $0.setLocalDocument("any", [2]) }
+        #expect(try database.blobTableCounts() == [0, 0])
+    }
+
+    @Test("a disk that is full keeps the beginning that met it, and makes room of the others")
+    func fullDisk() async throws {
+        let (folder, vfs) = (TemporaryFolder(), try FaultVFS())
+        var options = DatabaseOptions(writer: .caller, clock: { 0 })
+        options.vfsName = vfs.name
+        let database = try Database(path: folder.file(), name: DatabaseName("test"), create: true, options: options)
+        let blobs = try [1, 2].map {
+            Blob(digest: try AttachmentDigest(bytes: [UInt8](repeating: $0, count: 20)), length: 4_000_000)
+        }
+        do {
+            let other = try database.makeBlob(digest: blobs[0].digest, length: blobs[0].length)
+            try await other.append(noise(1_500_000))
+        }
+        let writer = try database.makeBlob(digest: blobs[1].digest, length: blobs[1].length)
+        try await writer.append(noise(1_500_000))
+        vfs.arm(.full(at: 1))
+        #expect(await refusal { try await writer.append(noise(1_500_000)) } == .diskFull)
+        vfs.disarm()
+        #expect(try await resume(database, blobs[0]).byteCount == 0)
+        #expect(try await resume(database, blobs[1]).byteCount == 1 << 20)
+        database.close()
+    }
+
+    @Test("a beginning that could not be taken up for a fault is there for the next one")
+    func takeUpFails() async throws {
+        let database = try database()
+        let blob = Blob(digest: try AttachmentDigest(bytes: [UInt8](repeating: 1, count: 20)), length: 4_000_000)
+        do {
+            let writer = try database.makeBlob(digest: blob.digest, length: blob.length)
+            try await writer.append(noise(1_500_000))
+        }
+        try database.setCommitsFail(true)
+        #expect(try await resume(database, blob).byteCount == 0)
+        try database.setCommitsFail(false)
+        #expect(try await resume(database, blob).byteCount == 1 << 20)
     }
 
     @Test("checksums of pieces are XXH64, and those of older files still hold")
