@@ -8,34 +8,41 @@ import KithStore
 struct StreamRole {
     let path: String
     let seed: UInt64
+    /// Pieces after which it goes no further and waits to be killed.
+    let piecesMax: UInt64
 
-    private static let blobBytes = 3_400_000
+    private static let blobBytes = 2_400_000
     private static let stepBytes = 150_000
 
     func run() throws {
         let database = try Database(path: path, name: DatabaseName("probe"), create: true)
         printLine("ready")
-        for number in seed... { try Self.stream(number, into: database) }
+        for number in seed... { try stream(number, into: database) }
     }
 
-    private static func stream(_ number: UInt64, into database: Database) throws {
+    private func stream(_ number: UInt64, into database: Database) throws {
         // The same for the same number, so that the next process can go on.
         var random = SeededGenerator(state: number)
+        var block: [UInt8] = []
+        for _ in 0..<512 { withUnsafeBytes(of: random.next()) { block.append(contentsOf: $0) } }
         var bytes: [UInt8] = []
-        while bytes.count < blobBytes { withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) } }
+        while bytes.count < Self.blobBytes { bytes.append(contentsOf: block) }
         // Only what is there in a database tells its SHA-1 here.
         let scratch = try Database(path: ":memory:", name: DatabaseName("scratch"), create: true)
         let all = bytes
         let blob = try scratch.writeBlocking { try $0.addBlob(all) }
         scratch.close()
-        let writer = try wait { database.resumeBlob(digest: blob.digest, length: blob.length, completion: $0) }
+        let writer = try Self.wait { database.resumeBlob(digest: blob.digest, length: blob.length, completion: $0) }
         printLine("resumed \(writer.byteCount)")
-        for start in stride(from: Int(writer.byteCount), to: bytes.count, by: stepBytes) {
-            let piece = Array(bytes[start..<min(start + stepBytes, bytes.count)])
-            try wait { writer.append(piece, completion: $0) }
+        var pieces: UInt64 = 0
+        for start in stride(from: Int(writer.byteCount), to: bytes.count, by: Self.stepBytes) {
+            let piece = Array(bytes[start..<min(start + Self.stepBytes, bytes.count)])
+            try Self.wait { writer.append(piece, completion: $0) }
             printLine("added")
+            pieces += 1
+            while pieces >= piecesMax { pause() }
         }
-        _ = try wait { writer.finish(completion: $0) }
+        _ = try Self.wait { writer.finish(completion: $0) }
         printLine("finished")
         let attachment = try DocumentAttachment(
             name: "film", digest: blob.digest, length: blob.length, contentType: nil, revpos: 1)
