@@ -31,6 +31,8 @@ final class SQLiteConnection: @unchecked Sendable {
     /// Whether a commit waits for the disk; not so in a simulation.
     private var isDurable = true
     private var commitsWait = true
+    /// Whether the system has said that bytes did not get to the disk, and `repairLog` was not done since.
+    var hasFailedFlush = false
     /// Whether a lock that another process holds is waited for.
     var waitsForLocks = true
     /// When the current waiting for a lock has begun.
@@ -285,6 +287,7 @@ final class SQLiteConnection: @unchecked Sendable {
         // EXRESCODE makes most codes extended; the handle knows better where one is not.
         let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
         let best = extended & 0xFF == code & 0xFF ? extended : code
+        if best == flushFailed { hasFailedFlush = true }
         return .sqlite(best, systemError: handle.map { sqlite3_system_errno($0) } ?? 0, database: databaseName)
     }
 }
@@ -303,5 +306,8 @@ private func noteLogPages(
     Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue().logPages = Int(pages)
     return SQLITE_OK
 }
+
+/// `SQLITE_IOERR_FSYNC`.
+private let flushFailed: Int32 = SQLITE_IOERR | 4 << 8
 
 private func refuseCommit(_ context: UnsafeMutableRawPointer?) -> Int32 { 1 }

@@ -93,6 +93,9 @@ public enum StoreLimits {
     /// What the write-ahead log is cut back to after it was emptied, so that one large transaction or one slow reader
     /// does not leave a large file behind for ever.
     static let idleLogBytesMax = 16_777_216
+    /// Bytes of the log that are written again at a time after a flush that failed: SQLite's file system takes less than
+    /// 128 KiB at once.
+    static let logRepairStepBytes = 65_536
     /// How long a connection waits for a lock that another process holds before the operation fails.
     static let lockWaitMillisecondsMax = 10_000
     /// How long it sleeps between attempts: short, since a process that writes without pause leaves the lock free for a

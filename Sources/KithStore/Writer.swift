@@ -207,11 +207,13 @@ final class Writer: Sendable {
     private func runBatch(_ first: WriteJob) {
         var batch = Batch()
         var logPages = 0
+        var mustRepair = false
         do {
             try connection.use { connection in
                 connection.trimStatements()
                 fill(&batch, from: first, on: connection)
                 logPages = connection.logPages
+                mustRepair = connection.hasFailedFlush
             }
         } catch {
             first.fail(error)
@@ -223,6 +225,8 @@ final class Writer: Sendable {
         observers.notify(batch.committed)
         // After the answers, which do not depend on it.
         logMover?.didCommit(logPages: logPages, hasUnflushed: !first.waitsForDisk, connection)
+        // At once, for the sake of other processes; what fails is tried again before the next transaction.
+        if mustRepair { try? connection.use { try $0.repairLog() } }
     }
 
     private struct Batch {
@@ -241,6 +245,7 @@ final class Writer: Sendable {
         while let job = next {
             let transaction: WriteTransaction
             do {
+                try connection.repairLog()
                 try connection.setCommitsWait(job.waitsForDisk)
                 transaction = try WriteTransaction(beginningOn: connection)
             } catch {

@@ -151,6 +151,8 @@ int disk_synced(struct disk *disk, struct image *image) {
     return 0;
 }
 
+void disk_lost(struct image *image) { forget_changes(image); }
+
 void disk_removed(struct disk *disk, const char *path, int is_synced) {
     for (struct image *image = disk->images; image; image = image->next) {
         if (image->is_removed || strcmp(image->path, path) != 0) continue;

@@ -34,6 +34,8 @@ struct image *disk_opened(struct disk *disk, const char *path, int is_new);
 int disk_written(struct image *image, const void *bytes, size_t length, long long offset);
 int disk_truncated(struct image *image, long long length);
 int disk_synced(struct disk *disk, struct image *image);
+// What was written since the last sync never gets to the disk.
+void disk_lost(struct image *image);
 void disk_removed(struct disk *disk, const char *path, int is_synced);
 // Remembers which files are there: what the program does afterwards does not reach the disk.
 void disk_power_cut(struct disk *disk);

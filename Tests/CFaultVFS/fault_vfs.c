@@ -36,6 +36,9 @@ static void lock(kith_fault_vfs *vfs) { pthread_mutex_lock(&vfs->mutex); }
 static void unlock(kith_fault_vfs *vfs) { pthread_mutex_unlock(&vfs->mutex); }
 
 static int power_is_cut(const kith_fault_vfs *vfs) { return vfs->mode == KITH_FAULT_POWER && vfs->count >= vfs->number; }
+static int keeps_images(const kith_fault_vfs *vfs) {
+    return vfs->mode == KITH_FAULT_POWER || vfs->mode == KITH_FAULT_LOSES;
+}
 static int is_dead(const struct fault_file *file) {
     return power_is_cut(file->vfs) || file->power_cuts != file->vfs->power_cuts;
 }
@@ -47,7 +50,8 @@ static enum verdict count_call(kith_fault_vfs *vfs, int is_write) {
     vfs->count++;
     switch (vfs->mode) {
     case KITH_FAULT_NONE: return PROCEED;
-    case KITH_FAULT_ONCE: return vfs->count == vfs->number ? FAIL : PROCEED;
+    case KITH_FAULT_ONCE:
+    case KITH_FAULT_LOSES: return vfs->count == vfs->number ? FAIL : PROCEED;
     case KITH_FAULT_FOREVER: return vfs->count >= vfs->number ? FAIL : PROCEED;
     case KITH_FAULT_SILENT: return vfs->count == vfs->number ? PRETEND : PROCEED;
     case KITH_FAULT_POWER:
@@ -106,6 +110,7 @@ static int fault_sync(sqlite3_file *file, int flags) {
     int result = SQLITE_OK;
     lock(fault->vfs);
     enum verdict verdict = is_dead(fault) ? FAIL : count_call(fault->vfs, 0);
+    if (verdict == FAIL && fault->image && fault->vfs->mode == KITH_FAULT_LOSES) disk_lost(fault->image);
     if (verdict == PROCEED && fault->image && disk_synced(&fault->vfs->disk, fault->image) != 0) result = SQLITE_NOMEM;
     if (verdict == FAIL) result = SQLITE_IOERR_FSYNC;
     unlock(fault->vfs);
@@ -192,7 +197,7 @@ static int fault_open(sqlite3_vfs *base, sqlite3_filename path, sqlite3_file *fi
     if (result == SQLITE_OK) result = vfs->real->xOpen(vfs->real, path, real(file), flags, flags_out);
     if (result == SQLITE_OK) {
         file->pMethods = &methods;
-        if (path && vfs->mode == KITH_FAULT_POWER) {
+        if (path && keeps_images(vfs)) {
             fault->image = disk_opened(&vfs->disk, path, is_new);
             if (!fault->image) result = SQLITE_NOMEM;
         }
@@ -208,7 +213,7 @@ static int fault_delete(sqlite3_vfs *base, const char *path, int syncs_folder) {
     enum verdict verdict = count_call(vfs, 0);
     int result = verdict == PROCEED ? vfs->real->xDelete(vfs->real, path, 0) : SQLITE_OK;
     // A removal in the moment of the power cut may have reached the disk.
-    if (result == SQLITE_OK && vfs->mode == KITH_FAULT_POWER && !was_cut)
+    if (result == SQLITE_OK && keeps_images(vfs) && !was_cut)
         disk_removed(&vfs->disk, path, syncs_folder && verdict == PROCEED);
     if (verdict == FAIL) result = SQLITE_IOERR_DELETE;
     unlock(vfs);
@@ -268,6 +273,14 @@ void kith_fault_vfs_disarm(kith_fault_vfs *vfs) {
     lock(vfs);
     if (power_is_cut(vfs)) vfs->power_cuts++;
     vfs->mode = KITH_FAULT_NONE;
+    unlock(vfs);
+}
+
+void kith_fault_vfs_cut_power(kith_fault_vfs *vfs) {
+    lock(vfs);
+    disk_power_cut(&vfs->disk);
+    vfs->mode = KITH_FAULT_POWER;
+    vfs->number = vfs->count;
     unlock(vfs);
 }
 

@@ -25,6 +25,10 @@ struct Fault: CustomStringConvertible {
     static func silent(at number: Int) -> Fault {
         Fault(mode: KITH_FAULT_SILENT, kind: KITH_FAULT_ERROR, number: number)
     }
+    /// The call fails; if it was to flush, what was written never gets to the disk.
+    static func lostFlush(at number: Int) -> Fault {
+        Fault(mode: KITH_FAULT_LOSES, kind: KITH_FAULT_ERROR, number: number)
+    }
     /// The machine is off from this call on.
     static func powerCut(at number: Int) -> Fault {
         Fault(mode: KITH_FAULT_POWER, kind: KITH_FAULT_ERROR, number: number)
@@ -34,7 +38,7 @@ struct Fault: CustomStringConvertible {
         let names = [
             KITH_FAULT_NONE.rawValue: "nothing", KITH_FAULT_ONCE.rawValue: "a failure",
             KITH_FAULT_FOREVER.rawValue: "failures from then on", KITH_FAULT_SILENT.rawValue: "a silent failure",
-            KITH_FAULT_POWER.rawValue: "a power cut",
+            KITH_FAULT_LOSES.rawValue: "a lost flush", KITH_FAULT_POWER.rawValue: "a power cut",
         ]
         return "\(names[mode.rawValue] ?? "?") (\(kind == KITH_FAULT_FULL ? "full disk" : "I/O")) at call \(number)"
     }

@@ -81,6 +81,13 @@ struct FaultScript: Sendable {
         { try $0.endReel("reel") },
     ])
 
+    /// A commit that does not wait for the disk, and some after it that do.
+    static let flushes = FaultScript(steps: [
+        { try $0.open() },
+        { try $0.stream("film") },
+        { try $0.write { [try Ledger.put($0, "after", "{}")] } },
+    ])
+
     /// A file of format 1 is opened, which brings it to the format of today.
     static let migration = FaultScript(
         prepare: { path in

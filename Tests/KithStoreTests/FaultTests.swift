@@ -33,6 +33,25 @@ struct FaultTests {
     }
 
     @Test(
+        "what is acknowledged after a flush that failed is there after a power cut, though the system forgets that it failed"
+    )
+    func lostFlushes() throws {
+        for number in 1...(try Self.count(.flushes, .none())) {
+            let folder = TemporaryFolder(inMemory: true)
+            let disk = TemporaryFolder(inMemory: true)
+            let vfs = try FaultVFS()
+            let run = FaultRun(path: folder.file(), vfs: vfs)
+            vfs.arm(.lostFlush(at: number))
+            run.play(FaultScript.flushes.steps)
+            run.recover()
+            vfs.cutPower()
+            try vfs.save(to: disk.path, seed: 0, percent: 0)
+            run.close()
+            #expect(run.faults + run.ledger.faults(at: disk.file()) == [], "call \(number)")
+        }
+    }
+
+    @Test(
         "a file of an older format is of the old or of the new one, whatever fails while it is brought to the new one",
         arguments: [Fault.error(at: 0), .errors(from: 0), .full(at: 0), .full(from: 0), .powerCut(at: 0)])
     func migration(_ fault: Fault) throws {

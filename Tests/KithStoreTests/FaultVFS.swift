@@ -25,6 +25,9 @@ final class FaultVFS: @unchecked Sendable {
     /// Lets everything work again.
     func disarm() { kith_fault_vfs_disarm(vfs) }
 
+    /// Cuts the power now.
+    func cutPower() { kith_fault_vfs_cut_power(vfs) }
+
     /// Calls that were counted.
     var count: Int { kith_fault_vfs_count(vfs) }
 

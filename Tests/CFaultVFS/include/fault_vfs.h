@@ -16,6 +16,7 @@ enum kith_fault_mode {
     KITH_FAULT_ONCE,    // that call fails, of a write half is done
     KITH_FAULT_FOREVER, // that call and all counted ones after it fail
     KITH_FAULT_SILENT,  // that call does nothing and says that it went well: what no disk should do
+    KITH_FAULT_LOSES,   // that call fails, and if it is a sync, what it was to sync never gets to the disk
     KITH_FAULT_POWER    // the power is cut: that call and everything after it, reading too, fails
 };
 
@@ -37,6 +38,9 @@ void kith_fault_vfs_arm(kith_fault_vfs *vfs, enum kith_fault_mode mode, enum kit
 
 // Lets everything work again; with cut power only what opens files anew.
 void kith_fault_vfs_disarm(kith_fault_vfs *vfs);
+
+// Cuts the power now. For KITH_FAULT_LOSES, where files that are there count as synced too.
+void kith_fault_vfs_cut_power(kith_fault_vfs *vfs);
 
 // Calls counted since it was armed.
 long kith_fault_vfs_count(kith_fault_vfs *vfs);
