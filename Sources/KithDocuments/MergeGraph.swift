@@ -53,6 +53,9 @@ public struct MergeGraph {
         public let origins: (others: [RevisionID], version: [RevisionID])
         /// Whether these are all.
         public let areOriginsKnown: Bool
+        /// Where both sides begin with a decision about the same versions, two children of one merge mark: that of the others,
+        /// and that of the version. Both have `revisions` as their bases.
+        public let decisions: (others: RevisionID, version: RevisionID)?
         /// Whether the version is, or descends from, a revision that none of the others has and that is no merge: somebody
         /// wrote it.
         public let bringsEdits: Bool
@@ -90,7 +93,8 @@ public struct MergeGraph {
         for version in versions {
             guard let index = index(of: version.revision) else {
                 return Bases(
-                    revisions: [], isCertain: false, origins: ([], []), areOriginsKnown: false, bringsEdits: true)
+                    revisions: [], isCertain: false, origins: ([], []), areOriginsKnown: false, decisions: nil,
+                    bringsEdits: true)
             }
             sides[index].insert(version.side)
         }
@@ -115,6 +119,8 @@ public struct MergeGraph {
                 case .whole: break
                 case .broken: isCertain = false
                 case .withoutMerged:
+                    // It may have brought edits that nobody here has seen.
+                    if passed == versions.last?.side { bringsEdits = true }
                     if let unknown, unknown.sides != passed { isCertain = false }
                     let generation = nodes[index].revision.generation
                     unknown = (passed, max(generation, unknown?.generation ?? 0))
@@ -135,7 +141,28 @@ public struct MergeGraph {
         let origins = origins(sides, all: all, besides: revisions.count == 1 ? revisions[0] : nil)
         return Bases(
             revisions: revisions, isCertain: isCertain, origins: origins, areOriginsKnown: unknown == nil,
-            bringsEdits: bringsEdits)
+            decisions: decisions(sides, all: all), bringsEdits: bringsEdits)
+    }
+
+    /// The children of the newest mark that both sides have, where both sides have such; nil where several marks have.
+    private func decisions(_ sides: [Sides], all: Sides) -> (others: RevisionID, version: RevisionID)? {
+        var found: (mark: Int, others: RevisionID?, version: RevisionID?)?
+        // The highest come first, so of several others the one that stands counts.
+        for index in nodes.indices.reversed() {
+            let parent = Int(nodes[index].parent)
+            guard parent >= 0, sides[index] == .others || sides[index] == .version,
+                nodes[parent].revision.isMergeMark, sides[parent].isSuperset(of: all),
+                !sides[parent].contains(.belowBase), !nodes[index].revision.isMergeMark
+            else { continue }
+            guard found == nil || found?.mark == parent else { return nil }
+            let revision = nodes[index].revision
+            found = (
+                parent, found?.others ?? (sides[index] == .others ? revision : nil),
+                found?.version ?? (sides[index] == .version ? revision : nil)
+            )
+        }
+        guard let others = found?.others, let version = found?.version else { return nil }
+        return (others, version)
     }
 
     /// What both sides have and is a direct origin of something that one of them does not have.

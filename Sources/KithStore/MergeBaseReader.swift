@@ -30,12 +30,34 @@ struct MergeBaseReader {
     mutating func parting(of version: RevisionID, from others: [RevisionID]) throws -> MergeParting {
         let bases = graph.bases(of: version, mergedWith: others)
         let base = try content(of: bases, levels: StoreLimits.mergeBaseLevelsMax)
+        if bases.isCertain, let decisions = bases.decisions, let overruled = try overruled(decisions, base) {
+            return MergeParting(base: overruled, origins: MergeOrigins(isWhole: true), bringsEdits: bases.bringsEdits)
+        }
         var origins = MergeOrigins(isWhole: bases.areOriginsKnown)
         if base.content != nil {
             origins.winner = try contents(bases.origins.others, isWhole: &origins.isWhole)
             origins.loser = try contents(bases.origins.version, isWhole: &origins.isWhole)
         }
         return MergeParting(base: base, origins: origins, bringsEdits: bases.bringsEdits)
+    }
+
+    /// The base where both sides have decided about the same versions, and neither as a merge does: the decision of the lower
+    /// revision. So the other one stands as a whole, with what was edited on both since.
+    ///
+    /// From the versions' own base each side would be seen to take back what the other one has kept, and nothing would be left.
+    private func overruled(
+        _ decisions: (others: RevisionID, version: RevisionID), _ base: MergeBase
+    ) throws -> MergeBase? {
+        let lower = min(decisions.others, decisions.version)
+        let (one, other) = (try decided(decisions.others), try decided(decisions.version))
+        if case .content(let merged) = base, one?.isSame(as: merged) == true || other?.isSame(as: merged) == true {
+            return nil
+        }
+        return (lower == decisions.others ? one : other).map { .content($0) } ?? .withoutBody(lower)
+    }
+
+    private func decided(_ revision: RevisionID) throws -> MergeContent? {
+        revision == winner.revision ? MergeContent(winner) : try content(revision)
     }
 
     /// The contents of origins, the highest first, within the bounds.

@@ -106,6 +106,46 @@ struct MergedAgainTests {
         return (one, two)
     }
 
+    @Test(
+        "two persons keep opposite versions of one conflict: one choice stands as a whole, and what was edited since stays",
+        arguments: [true, false], [true, false])
+    func oppositeChoices(isCertain: Bool, goesOn: Bool) throws {
+        let first = isCertain ? ["1-a"] : []
+        let versions = try [
+            incoming("a", ["1-a"], body: #"{"a":0,"b":0}"#),
+            incoming("a", ["2-w"] + first, body: #"{"a":1,"b":0}"#),
+            incoming("a", ["2-l"] + first, body: #"{"a":0,"b":1}"#),
+        ][(isCertain ? 0 : 1)...]
+        var databases: [Database] = []
+        for kept in ["2-w", "2-l"] {
+            let database = try merging(Array(versions))
+            let conflict = try #require(try database.read { try $0.conflict(id("a")) })
+            let chosen = try revision(kept)
+            let stays = try database.writeBlocking { try $0.resolve(conflict, as: .keep(chosen)).revision }
+            if goesOn, kept == "2-w" {
+                _ = try database.writeBlocking {
+                    try $0.put(id("a"), body: bytes(#"{"a":1,"b":0,"c":1}"#), parent: stays)
+                }
+            }
+            databases.append(database)
+        }
+        let sent = try databases.map { try leaves($0) }
+        var bodies: Set<String> = []
+        var digests: Set<String> = []
+        // The first node alone has the body of what was kept there and edited, which the merge may take.
+        for (database, others) in zip(databases, sent.reversed()).prefix(goesOn ? 1 : 2) {
+            try insert(database, others)
+            try database.mergeConflicts()
+            #expect(try database.read { try $0.conflictCount } == 0)
+            bodies.insert(text(try document(database).body))
+            digests.insert(try database.read { "\(try $0.digest())" })
+        }
+        #expect(digests.count == 1)
+        let more = goesOn ? #","c":1"# : ""
+        #expect(bodies.count == 1)
+        #expect(bodies.isSubset(of: [#"{"a":1,"b":0\#(more)}"#, #"{"a":0,"b":1\#(more)}"#]))
+    }
+
     @Test("what versions parted from is read within a bound of bytes; beyond it the newest counts alone")
     func bounds() throws {
         let (one, two) = try crossed()
