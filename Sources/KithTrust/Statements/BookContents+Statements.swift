@@ -178,9 +178,7 @@ extension BookContents {
     /// nothing.
     func statementsToTell(_ id: NodeID, _ ownIDs: [NodeID]) -> [TrustStatement] {
         if let peer = revoked[id] {
-            return statements.filter { statement in
-                statement.revoked.map(peer.has) ?? false && counts(statement, ownIDs)
-            }
+            return statements.filter { Self.revokes($0, peer) && counts($0, ownIDs) }
         }
         // Somebody who still has a key that was rotated.
         if byID.values.contains(where: { $0.formerIDs.contains(id) }) {
@@ -188,6 +186,11 @@ extension BookContents {
         }
         guard byID[id] != nil else { return [] }
         return statements.filter { counts($0, ownIDs) }
+    }
+
+    private static func revokes(_ statement: TrustStatement, _ peer: Peer) -> Bool {
+        guard let subject = statement.revoked else { return false }
+        return peer.has(subject)
     }
 
     /// Whether a stored statement still counts here.
