@@ -154,15 +154,8 @@ final class InvitationLink {
     }
 
     private func drop() {
-        guard let connection else { return }
-        self.connection = nil
-        connection.onReceive = nil
-        connection.onClose = nil
-        connection.onReady = nil
-        guard connection.isOpen else { return connection.abort() }
-        connection.close()
-        // What was said last has gone out by then, to a peer that reads; strangers keep nothing open.
-        EventLoop.shared.schedule(afterSeconds: NodeLimits.pairingLingerSeconds) { connection.abort() }
+        connection?.leave()
+        connection = nil
     }
 
     private func finish() {

@@ -63,8 +63,7 @@ final class PairingManager {
             log.aboutStranger(
                 "\(info.remoteName)  wants to pair, and too many do already", key: "pairing refused \(group)")
             connection.write(PairingSession.refusal(.busy))
-            connection.close()
-            EventLoop.shared.schedule(afterSeconds: NodeLimits.pairingLingerSeconds) { connection.abort() }
+            connection.leave()
             return
         }
         keep(NodePairing(number: takeNumber(), accepted: connection, info: info, manager: self))

@@ -112,14 +112,8 @@ final class TrustLink {
     }
 
     private func drop() {
-        guard let connection else { return }
-        self.connection = nil
-        connection.onReceive = nil
-        connection.onClose = nil
-        connection.onReady = nil
-        guard connection.isOpen else { return connection.abort() }
-        connection.close()
-        EventLoop.shared.schedule(afterSeconds: NodeLimits.pairingLingerSeconds) { connection.abort() }
+        connection?.leave()
+        connection = nil
     }
 
     // MARK: The exchange
