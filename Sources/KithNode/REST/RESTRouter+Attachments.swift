@@ -147,7 +147,7 @@ extension RESTRouter {
         }
         let reader = try MultipartReader(body, boundary: boundary)
         let text = try await Self.firstPart(reader)
-        var document = try RESTDocument.reading(text)
+        var document = try await Self.document(text)
         var waiting = try Self.following(document, text)
         while true {
             switch try await reader.next() {

@@ -66,10 +66,13 @@ extension RESTRouter {
 
     // MARK: Writing
 
+    /// Reads the text of a document beside the event loop, which all links share: with attachments in it, it may be long.
+    nonisolated static func document(_ text: [UInt8]) async throws -> RESTDocument { try RESTDocument.reading(text) }
+
     private func put(_ exchange: RESTExchange, _ keyspace: Keyspace, _ id: DocumentID) async throws {
         let document =
             exchange.body == nil
-            ? try RESTDocument.reading(exchange.request.body)
+            ? try await Self.document(exchange.request.body)
             : try await receiveDocument(exchange, keyspace)
         try await write(document, as: id, exchange, keyspace)
     }
@@ -77,7 +80,7 @@ extension RESTRouter {
     /// `POST /DATABASE`: a document whose ID is in it, or is made.
     func post(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         try exchange.request.requireJSON()
-        let document = try RESTDocument.reading(exchange.request.body)
+        let document = try await Self.document(exchange.request.body)
         try await write(document, as: document.id ?? DocumentID(RESTDocument.newID()), exchange, keyspace)
     }
 
