@@ -4,7 +4,7 @@ import KithDocuments
 
 @main
 struct BenchmarkMain {
-    static let suites = ["store", "blobs", "wire", "replication"]
+    static let suites = ["store", "blobs", "wire", "rest", "replication"]
 
     static func main() async {
         do {
@@ -56,6 +56,7 @@ struct BenchmarkMain {
             case "store": try StoreBenchmark.run(report, folder: folder, count: count)
             case "blobs": try await BlobBenchmark.run(report, folder: folder, mebibytes: blobMebibytes)
             case "wire": try WireBenchmark.run(report, count: count)
+            case "rest": try RESTBenchmark.run(report, folder: folder, count: count)
             default:
                 replication.documents = count
                 try ReplicationBenchmark.run(report, folder: folder, options: replication)

@@ -32,6 +32,8 @@ public enum NodeLimits {
     static let discardedBodyBytesMax = 16 << 20
     /// Bytes of an attachment that are read and sent at a time.
     static let attachmentPieceBytes = 256 * 1024
+    /// JSON of a request that is read on the event loop; what is longer is read beside it.
+    static let parsedOnLoopBytesMax = 16 * 1024
     /// Rows of one page when a list is streamed …
     public static let pageRows = 200
     /// … documents that are looked at for one page where a filter leaves some out …

@@ -11,6 +11,15 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
 
+    /// Who is woken after a change. Waking threads that find nothing to do costs more than most changes.
+    enum Wake {
+        case all
+        /// One of those that wait; right only where all of them wait for the same, and one is enough.
+        case one
+        /// Right only where nobody waits for what was changed.
+        case nobody
+    }
+
     init(_ state: State) {
         self.state = state
         mutex = .allocate(capacity: 1)
@@ -31,12 +40,17 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Looks at or changes the state, then wakes all who wait for a change of it. No waiting or foreign code inside.
-    func update<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+    /// Looks at or changes the state, then wakes who waits for a change of it. No waiting or foreign code inside.
+    func update<Result>(waking wake: Wake = .all, _ body: (inout State) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)
+        // Unlocked first, so that who is woken need not wait for the lock.
         defer {
-            pthread_cond_broadcast(condition)
             pthread_mutex_unlock(mutex)
+            switch wake {
+            case .all: pthread_cond_broadcast(condition)
+            case .one: pthread_cond_signal(condition)
+            case .nobody: break
+            }
         }
         return try body(&state)
     }

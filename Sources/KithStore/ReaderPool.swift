@@ -43,7 +43,8 @@ final class ReaderPool: Sendable {
 
     /// Runs a read on the calling thread, in one snapshot.
     func read<T>(_ body: (Snapshot) throws -> T) throws -> T {
-        let idle: SQLiteConnection? = try state.update { state in
+        // Nobody waits for fewer connections or more reads.
+        let idle: SQLiteConnection? = try state.update(waking: .nobody) { state in
             if state.isClosing { throw KithError.closed(databaseName) }
             state.readsUnderWay += 1
             return state.idle.popLast()
@@ -73,7 +74,8 @@ final class ReaderPool: Sendable {
         let job = ReadJob(
             run: { [self] in completion(Result { try read(body) }) },
             fail: { completion(.failure($0)) })
-        let next: Next = state.update { state in
+        // Those that wait are reader threads: who waits for the end does so when nothing is taken any more.
+        let next: Next = state.update(waking: .one) { state in
             if state.isClosing { return .refuse }
             state.jobs.append(job)
             // A thread that has been woken but not yet run still counts as idle, hence the comparison.
@@ -111,7 +113,8 @@ final class ReaderPool: Sendable {
     }
 
     private func giveBack(_ connection: SQLiteConnection?) {
-        let isKept = state.update { state in
+        // As long as it is not closing, nobody waits for the end of a read.
+        let isKept = state.update(waking: .nobody) { state in
             guard let connection, !state.isClosing, state.idle.count < readersMax else { return false }
             state.idle.append(connection)
             state.readsUnderWay -= 1

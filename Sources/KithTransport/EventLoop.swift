@@ -106,6 +106,15 @@ public final class EventLoop: TaskExecutor {
         }
     }
 
+    /// Runs work beside the loop that would hold it up, on the system's threads; also for a task that prefers the loop.
+    ///
+    /// - Throws: what `body` throws.
+    public nonisolated static func beside<T: Sendable>(
+        _ body: @Sendable () async throws -> T
+    ) async rethrows -> T {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try await body() }
+    }
+
     // MARK: Time
 
     /// Nanoseconds of the monotonic clock, which stands still while the machine sleeps.

@@ -151,7 +151,8 @@ final class AdministrationConnection {
         }
         self.exchange = exchange
         let router = self.router
-        Task { @LoopActor in await router.handle(exchange) }
+        // Without the preference each answer of the store would come back by way of another thread.
+        Task(executorPreference: EventLoop.shared) { await router.handle(exchange) }
     }
 
     private func finished(_ keepsAlive: Bool) {

@@ -36,8 +36,10 @@ struct HTTPAnswer: Sendable {
         // RFC 9110 §8.6: a 304 would have to give the length of what it does not send.
         if status != 304 { head.headers.add("Content-Length", String(body.count)) }
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(body.count + 512)
         head.append(to: &bytes)
-        return withoutBody || status == 304 ? bytes : bytes + body
+        if !withoutBody, status != 304 { bytes.append(contentsOf: body) }
+        return bytes
     }
 
     /// The head of an answer that is sent piece by piece.

@@ -37,6 +37,9 @@ struct RESTContent: Sendable {
         }
     }
 
+    /// All of it, where no attachment is in it.
+    var bytes: [UInt8]? { segments.isEmpty ? tail : nil }
+
     var isEmpty: Bool { segments.isEmpty && tail.isEmpty }
 
     /// All segments, the last one included.
@@ -115,6 +118,11 @@ extension RESTExchange {
         _ status: Int, _ content: RESTContent, contentType: String = "application/json",
         headers: [(name: String, value: String)] = [], from keyspace: Keyspace
     ) async {
+        if let bytes = content.bytes {
+            var answer = HTTPAnswer(status, body: bytes, headers: headers)
+            answer.contentType = contentType
+            return respond(answer)
+        }
         startStream(status, contentType: contentType, headers: headers, length: content.byteCount)
         do {
             try await send(content, from: keyspace)

@@ -12,7 +12,7 @@ extension RESTRouter {
     /// `new_edits=false` revisions are kept as they come, and only what failed is answered.
     func bulkDocuments(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         try exchange.request.requireJSON()
-        let (items, keepsRevisions) = try await Self.items(exchange.request.body)
+        let (items, keepsRevisions) = try await items(exchange.request.body)
         let answers = try await keyspace.write { transaction in
             items.compactMap { item -> JSONValue? in
                 var id = item.id ?? ""
@@ -40,9 +40,14 @@ extension RESTRouter {
         exchange.respond(HTTPAnswer(201, .array(answers)))
     }
 
-    /// The documents of the body, each read on its own, so that one that is wrong does not refuse the others; beside the event
-    /// loop, which all links share.
-    private nonisolated static func items(_ body: [UInt8]) async throws -> (items: [Item], keepsRevisions: Bool) {
+    /// The documents of the body; of a long one they are read beside the event loop, which all links share.
+    private func items(_ body: [UInt8]) async throws -> (items: [Item], keepsRevisions: Bool) {
+        if body.count <= NodeLimits.parsedOnLoopBytesMax { return try Self.items(body) }
+        return try await EventLoop.beside { try Self.items(body) }
+    }
+
+    /// Reads each on its own, so that one that is wrong does not refuse the others.
+    private nonisolated static func items(_ body: [UInt8]) throws -> (items: [Item], keepsRevisions: Bool) {
         try body.withUnsafeBytes { bytes in
             let members = try JSONOutline.members(of: bytes)
             guard let list = members.first(where: { $0.name == "docs" })?.range else {

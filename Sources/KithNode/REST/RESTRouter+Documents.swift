@@ -66,8 +66,11 @@ extension RESTRouter {
 
     // MARK: Writing
 
-    /// Reads the text of a document beside the event loop, which all links share: with attachments in it, it may be long.
-    nonisolated static func document(_ text: [UInt8]) async throws -> RESTDocument { try RESTDocument.reading(text) }
+    /// Reads the text of a document; a long one, with attachments in it, beside the event loop, which all links share.
+    static func document(_ text: [UInt8]) async throws -> RESTDocument {
+        if text.count <= NodeLimits.parsedOnLoopBytesMax { return try RESTDocument.reading(text) }
+        return try await EventLoop.beside { try RESTDocument.reading(text) }
+    }
 
     private func put(_ exchange: RESTExchange, _ keyspace: Keyspace, _ id: DocumentID) async throws {
         let document =

@@ -102,12 +102,14 @@ extension RESTRouter {
 
     /// In the order that was asked for; not on the loop, since it may take a while.
     private nonisolated static func sorted(_ results: [Found], _ request: FindRequest) async -> [Found] {
-        results.sorted { one, other in
-            for (place, key) in request.sort.enumerated() {
-                let order = JSONCollation.order(one.keys[place], other.keys[place])
-                if order != 0 { return key.isDescending ? order > 0 : order < 0 }
+        await EventLoop.beside {
+            results.sorted { one, other in
+                for (place, key) in request.sort.enumerated() {
+                    let order = JSONCollation.order(one.keys[place], other.keys[place])
+                    if order != 0 { return key.isDescending ? order > 0 : order < 0 }
+                }
+                return false
             }
-            return false
         }
     }
 
