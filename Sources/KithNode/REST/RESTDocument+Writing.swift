@@ -18,11 +18,14 @@ extension RESTDocument {
     /// - Throws: as `WriteTransaction.put`; `.attachmentMissing` for a stub whose bytes are not stored; `.badDocument`
     ///   for attachments that were to follow and did not.
     func put(_ id: DocumentID, parent: RevisionID?, in transaction: WriteTransaction) throws -> RevisionID {
-        let before = try parent ?? transaction.document(id)?.revision
-        let attachments = try storedAttachments(
-            id, ancestors: parent.map { [$0] } ?? [], generation: (before?.generation ?? 0) + 1, in: transaction)
+        var stored = AttachmentList()
+        if !attachments.isEmpty {
+            let before = try parent ?? transaction.document(id)?.revision
+            stored = try storedAttachments(
+                id, ancestors: parent.map { [$0] } ?? [], generation: (before?.generation ?? 0) + 1, in: transaction)
+        }
         let written = try transaction.put(
-            id, body: body, parent: parent, isDeleted: isDeleted, attachments: attachments)
+            id, body: body, parent: parent, isDeleted: isDeleted, attachments: stored)
         try setExpiry(id, in: transaction)
         return written.revision
     }

@@ -14,7 +14,9 @@ extension RESTRouter {
         try exchange.request.requireJSON()
         let (items, keepsRevisions) = try await items(exchange.request.body)
         let answers = try await keyspace.write { transaction in
-            items.compactMap { item -> JSONValue? in
+            var answers = RESTContent()
+            answers.append("[")
+            for item in items {
                 var id = item.id ?? ""
                 var revision: RevisionID?
                 do {
@@ -26,18 +28,23 @@ extension RESTRouter {
                         try keepsRevisions
                         ? document.insert(documentID, in: transaction)
                         : document.put(documentID, parent: document.revision, in: transaction)
-                    guard !keepsRevisions else { return nil }
-                    return JSONValue(object: [
-                        ("ok", true), ("id", .string(id)), ("rev", .string(written.description)),
-                    ])
+                    guard !keepsRevisions else { continue }
+                    answers.append(answers.heldByteCount > 1 ? ",{\"id\":" : "{\"id\":")
+                    answers.append(jsonString: id)
+                    answers.append(",\"ok\":true,\"rev\":\"")
+                    answers.append(written)
+                    answers.append("\"}")
                 } catch {
                     var members: [(String, JSONValue)] = [("id", .string(id))]
                     if keepsRevisions, let revision { members.append(("rev", .string(revision.description))) }
-                    return JSONValue(object: members + CouchDBError(error).members)
+                    if answers.heldByteCount > 1 { answers.append(",") }
+                    answers.append(json: JSONValue(object: members + CouchDBError(error).members))
                 }
             }
+            answers.append("]\n")
+            return answers
         }
-        exchange.respond(HTTPAnswer(201, .array(answers)))
+        await exchange.respond(201, answers, from: keyspace)
     }
 
     /// The documents of the body; of a long one they are read beside the event loop, which all links share.
