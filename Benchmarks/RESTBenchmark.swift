@@ -75,7 +75,7 @@ enum RESTBenchmark {
             unlink(database.path)
         }
         try RESTConnection(path: socket).askWell(RESTConnection.request("PUT", "/singles"))
-        let (rounds, count) = (4, 100)
+        let (rounds, count) = (8, 100)
         var (store, rest) = (0.0, 0.0)
         let before = try node.askNumber("cpu")
         for round in 0..<rounds {

@@ -152,7 +152,7 @@ final class AdministrationConnection {
         self.exchange = exchange
         let router = self.router
         // Without the preference each answer of the store would come back by way of another thread.
-        Task(executorPreference: EventLoop.shared) { await router.handle(exchange) }
+        Task.immediate(executorPreference: EventLoop.shared) { await router.handle(exchange) }
     }
 
     private func finished(_ keepsAlive: Bool) {
