@@ -21,6 +21,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         // Without pkgConfig: Avahi's .pc file has a flag that the package manager rejects.
         .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
 
@@ -29,7 +30,7 @@ let package = Package(
             name: "KithStore", dependencies: ["KithDocuments", "CSQLite", "COpenSSL", "CLinux"], exclude: ["DESIGN.md"]),
         .target(name: "KithWire", dependencies: ["KithDocuments", "CZlib", "COpenSSL"], exclude: ["DESIGN.md"]),
         .target(
-            name: "KithTransport", dependencies: ["KithDocuments", "KithWire", "COpenSSL", "CLinux"],
+            name: "KithTransport", dependencies: ["KithDocuments", "KithWire", "COpenSSL", "CLinux", "CCurl"],
             exclude: ["DESIGN.md"]),
         .target(name: "KithTrust", dependencies: ["KithDocuments", "COpenSSL", "CLinux"], exclude: ["DESIGN.md"]),
         .target(name: "KithDiscovery", dependencies: ["KithDocuments", "CAvahi"], exclude: ["DESIGN.md"]),

@@ -36,8 +36,24 @@ public struct DocumentExplanation: Sendable {
         public var received: DocumentRefusal?
     }
 
+    /// One CouchDB server.
+    public struct OnServer: Sendable {
+        /// The URL of its database.
+        public var url: String
+        /// How the document stands with it.
+        public var state: State
+        /// Whether a replication with it is under way.
+        public var isConnected: Bool
+        /// Why it was refused on its way to the server.
+        public var sent: DocumentRefusal?
+        /// Why a revision of the server's was refused on its way to here.
+        public var received: DocumentRefusal?
+    }
+
     /// The document as it is here; nil when it is not, or is only known as refused.
     public var document: StoredDocument?
     /// Each peer that was asked for, by name.
     public var peers: [OnPeer]
+    /// Each CouchDB server with which the database is being replicated, or that is concerned by a refusal.
+    public var servers: [OnServer] = []
 }

@@ -68,10 +68,46 @@ extension Node {
                     peer: peer, state: state, isConnected: isConnected, before: place.before, sent: sent,
                     received: received))
         }
-        guard document != nil || answer.peers.contains(where: { $0.received != nil }) else {
+        if peer == nil, collection == .default { answer.servers = onServers(id, document, name, refusals) }
+        guard
+            document != nil || answer.peers.contains(where: { $0.received != nil })
+                || answer.servers.contains(where: { $0.received != nil })
+        else {
             throw KithError(.notFound, "missing")
         }
         return answer
+    }
+}
+
+extension Node {
+    private func onServers(
+        _ id: DocumentID, _ document: StoredDocument?, _ name: DatabaseName, _ refusals: [DocumentRefusal]
+    ) -> [DocumentExplanation.OnServer] {
+        let jobs = httpReplications.all.filter { $0.request.database == name }
+        var urls = jobs.map(\.request.address.url)
+        for refusal in refusals where CouchDBAddress.isURL(refusal.key.peer) {
+            if !urls.contains(where: { $0.utf8.elementsEqual(refusal.key.peer.utf8) }) { urls.append(refusal.key.peer) }
+        }
+        return urls.map { url in
+            func refusal(isOutgoing: Bool) -> DocumentRefusal? {
+                refusals.first { $0.key.isOutgoing == isOutgoing && $0.key.peer.utf8.elementsEqual(url.utf8) }
+            }
+            let (sent, received) = (refusal(isOutgoing: true), refusal(isOutgoing: false))
+            let job = jobs.first { $0.request.address.url.utf8.elementsEqual(url.utf8) }
+            let through = job.flatMap { job in
+                job.request.documentIDs == nil ? job.report.status.sentThrough[.default] : nil
+            }
+            let state: DocumentExplanation.State =
+                if sent != nil || (document == nil && received != nil) {
+                    .refused
+                } else if let through, let document, job?.request.directions.contains(.send) == true {
+                    document.sequence > through ? .waiting : .there
+                } else {
+                    .unknown
+                }
+            return DocumentExplanation.OnServer(
+                url: url, state: state, isConnected: job?.report.isRunning ?? false, sent: sent, received: received)
+        }
     }
 }
 
@@ -92,7 +128,14 @@ extension DocumentExplanation {
                             ("before", JSONValue(optional: $0.before)), ("sent", $0.sent?.json ?? .null),
                             ("received", $0.received?.json ?? .null),
                         ])
-                    })
+                    }
+                        + servers.map {
+                            JSONValue(object: [
+                                ("name", .string($0.url)), ("state", .string($0.state.rawValue)),
+                                ("connected", .bool($0.isConnected)), ("before", .null),
+                                ("sent", $0.sent?.json ?? .null), ("received", $0.received?.json ?? .null),
+                            ])
+                        })
             ),
         ])
     }

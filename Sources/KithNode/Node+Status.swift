@@ -61,6 +61,23 @@ extension Node {
                         command: "kith status \(database.name)"))
             }
         }
+        let servers = await serverStatus()
+        for server in servers {
+            if server.refused > 0 {
+                problems.append(
+                    NodeStatus.Problem(
+                        code: "refused", severity: .attention, subject: server.url,
+                        text: server.refused == 1
+                            ? "1 document of \(server.database) was refused"
+                            : "\(server.refused) documents of \(server.database) were refused",
+                        command: "kith status \(server.database)"))
+            }
+            if server.state == .waiting, let error = server.lastError {
+                problems.append(
+                    NodeStatus.Problem(
+                        code: "server", severity: .attention, subject: server.database, text: error, command: nil))
+            }
+        }
         for peer in home.peerBook.peers { problems += links.problems(of: peer) }
         problems += trustProblems
         // What was switched off on purpose is no problem.
@@ -72,7 +89,7 @@ extension Node {
         return NodeStatus(
             name: name, id: home.identity.nodeID, version: Node.version, startedAt: startedSeconds,
             listening: listening, port: port, discovery: discoveryStatus, databases: databases, peers: peers,
-            nearby: nearbyStatus, conflicts: conflicts, problems: problems)
+            servers: servers, nearby: nearbyStatus, conflicts: conflicts, problems: problems)
     }
 
     /// The nodes that are seen and not trusted, and those that ask to pair.

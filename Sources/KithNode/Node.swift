@@ -28,6 +28,7 @@ public final class Node {
 
     let registry: DatabaseRegistry
     let links: LinkManager
+    let httpReplications: HTTPReplicationManager
     let log: NodeLog
     let startedSeconds = WallClock.seconds
     /// Held until the node has stopped, also when somebody still holds the node itself.
@@ -60,6 +61,7 @@ public final class Node {
         name = options.name ?? home.configuration.name
         log = NodeLog(write: options.log)
         registry = DatabaseRegistry(folder: home.databasesPath)
+        httpReplications = HTTPReplicationManager(registry: registry, log: log)
         let identity = try TLSIdentity(
             certificatePEM: home.identity.certificatePEM, privateKeyPEM: home.identity.privateKeyPEM)
         let client = try TLSContext.client(identity: identity, verify: Self.verifier(home.peerBook))
@@ -109,6 +111,7 @@ public final class Node {
         // Before anything is linked.
         links.filters = options.pushFilters.mapValues { LinkManager.Filters(all: $0) }
         links.onChange = { [weak self] in self?.statusChanged() }
+        httpReplications.onChange = { [weak self] in self?.statusChanged() }
         pairing.onChange = { [weak self] in self?.statusChanged() }
         invitations.onChange = { [weak self] in self?.statusChanged() }
         newcomers.onTrust = { [weak self] id, name, address, terms, method throws(KithError) in
@@ -122,7 +125,10 @@ public final class Node {
             database.onChange = { [weak self] in self?.links.databaseChanged($0, $1) }
             links.refresh()
         }
-        registry.onRemove = { [weak self] database in self?.links.remove(database: database.name) }
+        registry.onRemove = { [weak self] database in
+            self?.links.remove(database: database.name)
+            self?.httpReplications.remove(database: database.name)
+        }
         // The port first: of all that can fail, it fails most often, and nothing is touched then.
         try listen()
         try await registry.openAll { name, error in
@@ -154,6 +160,7 @@ public final class Node {
         if let discovery { await Task.detached { discovery.stop() }.value }
         network?.close()
         links.stop()
+        httpReplications.stop()
         pairing.stop()
         invitations.stop()
         trustManager.stop()

@@ -136,4 +136,15 @@ public enum NodeLimits {
     static let certificateLookSeconds = 86_400.0
     /// How long the answer to a revocation waits for peers that are connected to be told.
     static let revokeSecondsMax = 3.0
+
+    // Replication with CouchDB servers
+
+    /// The URL of a database of a CouchDB server.
+    static let couchDBURLBytesMax = 2_000
+    /// Replications with CouchDB servers that are under way at the same time.
+    static let couchDBReplicationsMax = 100
+    /// Sessions that fail, one after the other, before a replication that ends by itself is given up.
+    static let couchDBAttemptsMax = 6
+    /// The same where the server has never answered: most likely its URL is wrong.
+    static let couchDBFirstAttemptsMax = 2
 }

@@ -18,6 +18,7 @@ extension NodeStatus {
             ),
             ("databases", .array(databases.map(\.json))),
             ("peers", .array(peers.map(\.json))),
+            ("servers", .array(servers.map(\.json))),
             (
                 "nearby",
                 .array(

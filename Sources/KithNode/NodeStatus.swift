@@ -170,6 +170,8 @@ public struct NodeStatus: Sendable {
     public var databases: [DatabaseStatus]
     /// The trusted nodes, by name.
     public var peers: [PeerStatus]
+    /// Databases that are replicated with CouchDB servers.
+    public var servers: [ServerStatus]
     /// Nodes that were seen and are not trusted.
     public var nearby: [NearbyNode]
     /// Documents with more than one live leaf.

@@ -32,7 +32,12 @@ enum SentHistory {
     /// known here or that it could not read. Couchbase Lite refuses a history that skips one, unless at the length that it
     /// asked for: where the ancestor lies deeper than that, it is the last all the same, so that the branch joins.
     static func textWithoutGaps(of revision: RevisionForTransfer, known: [RevisionID], max: Int) -> String {
-        guard !revision.history.isEmpty else { return "" }
+        text(withoutGaps(of: revision, known: known, max: max))
+    }
+
+    /// The same as revisions, newest first, without the revision itself.
+    static func withoutGaps(of revision: RevisionForTransfer, known: [RevisionID], max: Int) -> [RevisionID] {
+        guard !revision.history.isEmpty else { return [] }
         let limit = Swift.max(1, max - 1)
         let known = Set(known)
         let join = known.isEmpty ? nil : revision.history.first { known.contains($0) }
@@ -54,11 +59,11 @@ enum SentHistory {
             }
             told.append(ancestor)
             count = told.count
-            if ancestor == join { return text(told) }
+            if ancestor == join { return told }
             newer = ancestor
         }
-        guard let join else { return text(told.prefix(count)) }
-        return text(told.prefix(limit - 1) + [join])
+        guard let join else { return Array(told.prefix(count)) }
+        return told.prefix(limit - 1) + [join]
     }
 
     private static func text(_ revisions: some Sequence<RevisionID>) -> String {

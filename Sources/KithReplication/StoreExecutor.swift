@@ -110,6 +110,26 @@ public struct StoreExecutor: Sendable {
                 case .failure(let error): completion(.failed(Self.kithError(error)))
                 }
             }
+        case .beginStream(let length):
+            do {
+                completion(.streamBegun(try database.makeBlob(length: length)))
+            } catch {
+                completion(.failed(error))
+            }
+        case .appendStream(let writer, let bytes):
+            writer.append(bytes) { result in
+                switch result {
+                case .success: completion(.written)
+                case .failure(let error): completion(.failed(Self.kithError(error)))
+                }
+            }
+        case .finishStream(let writer):
+            writer.finish { result in
+                switch result {
+                case .success(let blob): completion(.streamStored(blob))
+                case .failure(let error): completion(.failed(Self.kithError(error)))
+                }
+            }
         default: return false
         }
         return true
@@ -169,8 +189,14 @@ public struct StoreExecutor: Sendable {
         case .proveBlob(let digest, let prefix):
             guard try snapshot.blob(digest) != nil else { return .noBlob }
             return .blobProof(try snapshot.blobProof(digest, after: prefix))
-        case .insert, .supersede, .createCollections, .writeLocal, .writeCheckpoint, .beginBlob, .appendBlob,
-            .finishBlob:
+        case .readAttachments(let id, let revisions):
+            for revision in revisions {
+                guard let document = try snapshot.document(id, revision: revision) else { continue }
+                return .attachments(document.attachments, generation: document.revision.generation)
+            }
+            return .noAttachments
+        case .insert, .supersede, .createCollections, .writeLocal, .writeCheckpoint, .noteRefusals, .forgetRefusals,
+            .beginBlob, .appendBlob, .finishBlob, .beginStream, .appendStream, .finishStream:
             throw KithError(.internal, "a write was sent to a reader")
         }
     }
@@ -218,9 +244,17 @@ public struct StoreExecutor: Sendable {
             for document in documents { try transaction.setLocalDocument(document.name, document.body) }
             return .written
         case .writeCheckpoint(let write): return try write.perform(transaction)
+        case .noteRefusals(let refusals):
+            try transaction.noteRefusals(refusals)
+            return .written
+        case .forgetRefusals(let keys):
+            try transaction.forgetRefusals(keys)
+            return .written
         case .readChanges, .readDocuments, .lookUp, .judge, .readRevisions, .readLocal, .listCollections,
             .openCollections, .hasBlobs,
-            .readBlobPiece, .proveBlob, .beginBlob, .appendBlob, .finishBlob:
+            .readBlobPiece, .proveBlob, .beginBlob, .appendBlob, .finishBlob, .beginStream, .appendStream,
+            .finishStream,
+            .readAttachments:
             throw KithError(.internal, "a read was sent to the writer")
         }
     }

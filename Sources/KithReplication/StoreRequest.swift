@@ -31,6 +31,10 @@ public enum StoreRequest: Sendable {
     case writeLocal([LocalDocument])
     /// Writes a peer's checkpoint, if its revision is still the expected one.
     case writeCheckpoint(CheckpointWrite)
+    /// Notes what was refused.
+    case noteRefusals([DocumentRefusal])
+    /// Forgets what was refused and was taken after all.
+    case forgetRefusals([DocumentRefusal.Key])
 
     /// Asks which of these blobs are stored as a whole.
     case hasBlobs([AttachmentDigest])
@@ -45,14 +49,25 @@ public enum StoreRequest: Sendable {
     /// Ends a blob: answered when it is durable and is what its digest says.
     case finishBlob(IncomingBlob)
 
+    /// Begins a blob of which the digest shows at its end.
+    case beginStream(length: UInt64?)
+    /// Adds bytes to it; answered when there is room for more.
+    case appendStream(BlobWriter, [UInt8])
+    /// Ends it: answered when it is durable.
+    case finishStream(BlobWriter)
+    /// Reads of a document, in the first of these revisions that is here, the attachments.
+    case readAttachments(DocumentID, [RevisionID])
+
     /// Whether this request changes the database.
     public var isWrite: Bool {
         switch self {
         case .readChanges, .readDocuments, .lookUp, .judge, .readRevisions, .readLocal, .listCollections,
             .openCollections, .hasBlobs,
-            .readBlobPiece, .proveBlob, .beginBlob:
+            .readBlobPiece, .proveBlob, .beginBlob, .beginStream, .readAttachments:
             false
-        case .insert, .supersede, .createCollections, .writeLocal, .writeCheckpoint, .appendBlob, .finishBlob: true
+        case .insert, .supersede, .createCollections, .writeLocal, .writeCheckpoint, .noteRefusals, .forgetRefusals,
+            .appendBlob, .finishBlob, .appendStream, .finishStream:
+            true
         }
     }
 }

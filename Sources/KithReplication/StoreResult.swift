@@ -40,6 +40,14 @@ public enum StoreResult: Sendable {
     case blobProof(AttachmentDigest)
     /// What takes the bytes of a blob, and how many it has already.
     case blobBegun(IncomingBlob, offset: UInt64)
+    /// What takes the bytes of a blob without a known digest.
+    case streamBegun(BlobWriter)
+    /// A blob without a known digest is durable.
+    case streamStored(Blob)
+    /// The attachments of a revision and its generation, or `nil` when none is here.
+    case attachments(AttachmentList, generation: UInt64)
+    /// None of the revisions asked for is here.
+    case noAttachments
     /// The store failed; nothing was changed.
     case failed(KithError)
 }

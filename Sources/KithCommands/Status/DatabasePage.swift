@@ -9,7 +9,9 @@ struct DatabasePage {
         let shared = report.peers.flatMap { peer in
             peer.databases.filter { DisplayText.same($0.name, database.name) }.map { (peer: peer, database: $0) }
         }
-        let refused = shared.reduce(0) { $0 + $1.database.refused }
+        let servers = report.servers.filter { DisplayText.same($0.database, database.name) }
+        let refused =
+            shared.reduce(0) { $0 + $1.database.refused } + servers.reduce(0) { $0 + $1.refused }
         let mark = database.conflicts + refused > 0 ? StatusMarks.attention(style) : StatusMarks.good(style)
         let name = Paint.bold.apply(DisplayText.safe(database.name), style)
         var lines = [
@@ -18,17 +20,24 @@ struct DatabasePage {
                 + (refused > 0 ? ", \(Quantity.grouped(refused)) refused" : "")
         ]
         lines.append("  Last sequence  \(database.sequence)")
-        var table = TextTable(style)
-        table.add(["PEER", "STATE", "TO SEND", "TO RECEIVE", "LAST IN SYNC"].map { TextTable.Cell($0, .dim) })
+        var peers = TextTable(style)
+        peers.add(["PEER", "STATE", "TO SEND", "TO RECEIVE", "LAST IN SYNC"].map { TextTable.Cell($0, .dim) })
         for (peer, shared) in shared {
-            table.add([
+            peers.add([
                 TextTable.Cell(DisplayText.safe(peer.name)), StatusScreen.state(shared.state),
                 TextTable.Cell(Self.amount(shared.toSend)), TextTable.Cell(Self.amount(shared.toReceive)),
                 TextTable.Cell(shared.lastInSyncAt.map(moment.tell) ?? "never"),
             ])
         }
-        if !shared.isEmpty { lines += [""] + table.lines }
-        for (peer, shared) in shared where shared.refused > 0 { lines += refusals(shared, peer) }
+        if !shared.isEmpty { lines += [""] + peers.lines }
+        for (peer, shared) in shared where shared.refused > 0 {
+            lines += refusals(shared.refusals, of: shared.refused, with: peer.name)
+        }
+        let table = ServerTable(servers, moment, style).lines
+        if !table.isEmpty { lines += [""] + table }
+        for server in servers where server.refused > 0 {
+            lines += refusals(server.refusals, of: server.refused, with: server.url)
+        }
         if database.conflicts > 0 {
             lines += ["", "    See the conflicts       kith conflicts " + ShellQuoting.quote(database.name)]
         }
@@ -36,10 +45,10 @@ struct DatabasePage {
     }
 
     /// What was refused between this node and a peer, the last of it with the reasons.
-    private func refusals(_ shared: StatusReport.SharedDatabase, _ peer: StatusReport.Peer) -> [String] {
-        let peerName = DisplayText.safe(peer.name)
-        var lines = ["", "  Refused between this node and \(peerName): \(Quantity.of(shared.refused, "document"))"]
-        let shown = shared.refusals.prefix(Self.refusalsShown)
+    private func refusals(_ refusals: [StatusReport.Refusal], of count: Int, with peer: String) -> [String] {
+        let peerName = DisplayText.safe(peer)
+        var lines = ["", "  Refused between this node and \(peerName): \(Quantity.of(count, "document"))"]
+        let shown = refusals.prefix(Self.refusalsShown)
         for refusal in shown {
             let when = refusal.at.map { " " + moment.tell($0) } ?? ""
             lines += DisplayText.wrapped(
@@ -47,8 +56,8 @@ struct DatabasePage {
                 width: style.columns - 4
             ).map { "    " + $0 }
         }
-        if shown.count < shared.refused {
-            lines.append("    … and \(Quantity.grouped(shared.refused - shown.count)) more")
+        if shown.count < count {
+            lines.append("    … and \(Quantity.grouped(count - shown.count)) more")
         }
         if let first = shown.first(where: { $0.collection == nil }) {
             lines.append(

@@ -42,11 +42,21 @@ enum StatusRedaction {
         case ("conflicts", "id"), ("refusals", "id"): return .string(standIns.standIn(for: text, kind: "document"))
         // Errors about a document name it.
         case ("refusals", "reason"): return "…"
+        case (_, "url"): return .string(standIns.standIn(for: text, kind: "server"))
+        case ("problems", "subject") where text.contains("://"):
+            return .string(standIns.standIn(for: text, kind: "server"))
         case (_, "address"), ("listening", nil): return .string(standIns.standIn(for: text, kind: "address"))
-        case (_, "text"), (_, "lastError"), (_, "reason"): return .string(withoutQuoted(text))
+        case (_, "text"), (_, "lastError"), (_, "reason"): return .string(withoutURLs(withoutQuoted(text)))
         case ("problems", "command"): return .string(withoutQuoted(text))
         default: return value
         }
+    }
+
+    /// The text with `…` for each URL.
+    private static func withoutURLs(_ text: String) -> String {
+        guard text.contains("://") else { return text }
+        return text.split(separator: " ", omittingEmptySubsequences: false)
+            .map { $0.contains("://") ? "…" : String($0) }.joined(separator: " ")
     }
 
     /// The text with `"…"` for everything between two quotation marks.

@@ -34,6 +34,14 @@ extension StatusReport {
                 sequence: $0.number("sequence") ?? 0, conflicts: $0.number("conflicts") ?? 0)
         }
         peers = value.items("peers").map(Self.peer)
+        servers = value.items("servers").map {
+            Server(
+                url: $0.text("url"), database: $0.text("database"), state: $0.text("state"),
+                toSend: $0.number("toSend"), toReceive: $0.number("toReceive"), refused: $0.number("refused") ?? 0,
+                refusals: $0.items("refusals").map(Self.refusal), lastError: $0["lastError"]?.stringValue,
+                lastErrorAt: $0.instant("lastErrorAt"), retryAt: $0.instant("retryAt"),
+                lastInSyncAt: $0.instant("lastInSyncAt"))
+        }
         nearby = value.items("nearby").map {
             Nearby(
                 name: $0.text("name"), id: $0.text("id"), address: $0.text("address"), askedAt: $0.instant("askedAt"))
@@ -53,6 +61,13 @@ extension StatusReport {
         tls.utf8.starts(with: "TLSv".utf8) ? String(decoding: tls.utf8.dropFirst(4), as: UTF8.self) : tls
     }
 
+    private static func refusal(_ value: JSONValue) -> Refusal {
+        Refusal(
+            collection: value["collection"]?.stringValue.flatMap { DisplayText.same($0, "_default") ? nil : $0 },
+            id: value.text("id"), isByPeer: value["by"]?.stringValue == "peer", code: value.number("code") ?? 0,
+            reason: value.text("reason"), at: value.instant("at"))
+    }
+
     private static func peer(_ value: JSONValue) -> Peer {
         Peer(
             name: value.text("name"), id: value.text("id"), fullID: value["fullID"]?.stringValue,
@@ -67,14 +82,7 @@ extension StatusReport {
                     toSend: $0.number("toSend"), toReceive: $0.number("toReceive"),
                     completed: $0.number("completed") ?? 0, total: $0.number("total") ?? 0,
                     refused: $0.number("refused") ?? 0,
-                    refusals: $0.items("refusals").map {
-                        Refusal(
-                            collection: $0["collection"]?.stringValue.flatMap {
-                                DisplayText.same($0, "_default") ? nil : $0
-                            },
-                            id: $0.text("id"), isByPeer: $0["by"]?.stringValue == "peer",
-                            code: $0.number("code") ?? 0, reason: $0.text("reason"), at: $0.instant("at"))
-                    },
+                    refusals: $0.items("refusals").map(refusal),
                     lastError: $0["lastError"]?.stringValue, lastErrorAt: $0.instant("lastErrorAt"),
                     lastInSyncAt: $0.instant("lastInSyncAt"))
             })

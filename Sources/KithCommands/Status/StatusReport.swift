@@ -82,6 +82,22 @@ struct StatusReport: Equatable, Sendable {
         var completed: Int { databases.reduce(0) { $0 + $1.completed } }
     }
 
+    /// One database as it stands with a CouchDB server.
+    struct Server: Equatable, Sendable {
+        var url = ""
+        var database = ""
+        var state = ""
+        var toSend: Int?
+        var toReceive: Int?
+        var refused = 0
+        /// The last of them.
+        var refusals: [Refusal] = []
+        var lastError: String?
+        var lastErrorAt: Instant?
+        var retryAt: Instant?
+        var lastInSyncAt: Instant?
+    }
+
     /// A node that was seen and is not trusted.
     struct Nearby: Equatable, Sendable {
         var name = ""
@@ -120,6 +136,7 @@ struct StatusReport: Equatable, Sendable {
     var discovery = Discovery()
     var databases: [Database] = []
     var peers: [Peer] = []
+    var servers: [Server] = []
     var nearby: [Nearby] = []
     var conflicts: [Conflict] = []
     var problems: [Problem] = []

@@ -11,7 +11,9 @@ struct StatusScreen {
         var blocks: [[String]] = [heading]
         if selection.showsProblems { blocks += problems }
         if selection.showsDatabases { blocks.append(databases) }
-        if selection.showsPeers { blocks += [peers, peerNotes { _ in true }] }
+        if selection.showsPeers {
+            blocks += [peers, peerNotes { _ in true }, ServerTable(report.servers, moment, style).lines]
+        }
         if selection.showsOthers { blocks += [conflicts, nearby, discovery] }
         if selection.showsPeers { blocks.append(alone) }
         return blocks.filter { !$0.isEmpty }.joined(separator: [""]).map { $0 }

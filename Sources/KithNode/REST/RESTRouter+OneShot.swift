@@ -6,6 +6,9 @@ extension RESTRouter {
     /// `POST /DATABASE/_sync`: replicates once with the peer that the body names, and answers with a stream of lines: how it stands,
     /// and last what came of it or an error. It is given up when the client goes.
     func sync(_ exchange: RESTExchange, _ database: DatabaseName) async throws {
+        if let members = try JSONValue(parsing: exchange.request.body).objectValue, members["url"] != nil {
+            return try await syncHTTP(exchange, database, members)
+        }
         let replication = try node.links.replicateOnce(try oneShot(exchange.request, database))
         exchange.onClosed = { replication.cancel() }
         // It may have gone before anybody listened for that.
@@ -47,31 +50,35 @@ extension RESTRouter {
         for (name, value) in members {
             switch name {
             case "peer": break
-            case "direction":
-                guard let directions = value.stringValue.flatMap(ReplicationDirections.init), !directions.isEmpty else {
-                    throw KithError(.badRequest, "direction must be one of: both, send, receive")
-                }
-                result.directions = directions
-            case "doc_ids":
-                guard let items = value.arrayValue, !items.isEmpty else {
-                    throw KithError(.badRequest, "doc_ids must be a list with at least one document")
-                }
-                guard items.count <= ReplicationLimits().subscribedDocumentsMax else {
-                    throw KithError(
-                        .tooLarge, "doc_ids has more than \(ReplicationLimits().subscribedDocumentsMax) documents")
-                }
-                var ids: Set<DocumentID> = []
-                for item in items {
-                    guard let text = item.stringValue else {
-                        throw KithError(.badRequest, "doc_ids has what is no text")
-                    }
-                    ids.insert(try DocumentID(text))
-                }
-                result.documentIDs = ids
+            case "direction": result.directions = try Self.directions(value)
+            case "doc_ids": result.documentIDs = try Self.documentIDs(value)
             default: throw KithError(.badRequest, "there is no \"\(name.prefix(100))\" in a request to replicate once")
             }
         }
         return result
+    }
+
+    static func directions(_ value: JSONValue) throws(KithError) -> ReplicationDirections {
+        guard let directions = value.stringValue.flatMap(ReplicationDirections.init), !directions.isEmpty else {
+            throw KithError(.badRequest, "direction must be one of: both, send, receive")
+        }
+        return directions
+    }
+
+    static func documentIDs(_ value: JSONValue) throws(KithError) -> Set<DocumentID> {
+        guard let items = value.arrayValue, !items.isEmpty else {
+            throw KithError(.badRequest, "doc_ids must be a list with at least one document")
+        }
+        guard items.count <= ReplicationLimits().subscribedDocumentsMax else {
+            throw KithError(
+                .tooLarge, "doc_ids has more than \(ReplicationLimits().subscribedDocumentsMax) documents")
+        }
+        var ids: Set<DocumentID> = []
+        for item in items {
+            guard let text = item.stringValue else { throw KithError(.badRequest, "doc_ids has what is no text") }
+            ids.insert(try DocumentID(text))
+        }
+        return ids
     }
 
     private static func members(_ status: ReplicationStatus) -> [(String, JSONValue)] {
@@ -81,7 +88,7 @@ extension RESTRouter {
         ]
     }
 
-    private static func json(_ status: ReplicationStatus) -> JSONValue {
+    static func json(_ status: ReplicationStatus) -> JSONValue {
         JSONValue(
             object: [
                 ("state", .string(status.state.rawValue)), ("completed", JSONValue(status.completed)),
@@ -90,7 +97,7 @@ extension RESTRouter {
             ] + members(status))
     }
 
-    private static func done(_ status: ReplicationStatus) -> JSONValue {
+    static func done(_ status: ReplicationStatus) -> JSONValue {
         JSONValue(object: [("ok", true)] + members(status))
     }
 }

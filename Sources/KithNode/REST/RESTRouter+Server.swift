@@ -24,7 +24,7 @@ extension RESTRouter {
         String(node.home.identity.nodeID.description.filter { $0 != "-" }.prefix(32)).lowercased()
     }
 
-    private var nodeName: String { "kith@" + node.home.identity.nodeID.short.lowercased() }
+    var nodeName: String { "kith@" + node.home.identity.nodeID.short.lowercased() }
 
     /// Everything under a name that begins with `_`.
     func server(_ exchange: RESTExchange, _ endpoint: String) async throws {
@@ -67,7 +67,7 @@ extension RESTRouter {
                     ("node", .string(nodeName)),
                 ])
             }
-            exchange.respond(HTTPAnswer(200, .array(tasks)))
+            exchange.respond(HTTPAnswer(200, .array(tasks + replicationTasks)))
         case "_membership":
             try allow(request, "GET", "HEAD")
             let names: JSONValue = .array([.string(nodeName)])

@@ -1,0 +1,186 @@
+import KithDocuments
+import KithReplication
+import KithStore
+import KithTransport
+import KithTrust
+
+/// A replication with a CouchDB server: one session after the other, each from the checkpoint of the one before, with waits between
+/// those that fail.
+@HTTPClientActor
+final class HTTPReplicationRunner {
+    private let request: HTTPReplicationRequest
+    private let database: Database
+    private let executor: StoreExecutor
+    private var report: HTTPReplicationReport
+    private let onReport: @Sendable (HTTPReplicationReport) -> Void
+    private var session: HTTPReplicationSession?
+    private var backoff = CouchDBBackoff()
+    private var timer: HTTPClientTimer?
+    private var observation: ObservationToken?
+    private var isOver = false
+    private var hasOfferedAgain = false
+    /// Whether the server has answered what it was asked first.
+    private var hasReached = false
+    /// What sessions before have counted.
+    private var before = ReplicationStatus()
+
+    nonisolated init(
+        _ request: HTTPReplicationRequest, database: Database, executor: StoreExecutor,
+        onReport: @escaping @Sendable (HTTPReplicationReport) -> Void
+    ) {
+        self.request = request
+        self.database = database
+        self.executor = executor
+        self.onReport = onReport
+        report = HTTPReplicationReport(since: WallClock.seconds)
+    }
+
+    func start() {
+        guard request.directions.contains(.send), request.isContinuous else { return begin() }
+        observation = database.observe { [weak self] _ in
+            HTTPClientActor.post { self?.session?.noteChange() }
+        }
+        begin()
+    }
+
+    /// Gives it up; what has travelled stays.
+    func stop() {
+        finish(.failure(KithError(.closed, "the replication was given up")))
+        session?.stop()
+    }
+
+    private func begin() {
+        guard !isOver else { return }
+        timer = nil
+        report.retryAt = nil
+        let wanted = request
+        let offersAgain = !hasOfferedAgain
+        database.submitRead { snapshot in
+            guard offersAgain else { return [] }
+            return try snapshot.refusals(peer: wanted.address.url, limit: NodeLimits.refusalsRememberedMax)
+        } completion: { result in
+            HTTPClientActor.post { [weak self] in self?.begin(result) }
+        }
+    }
+
+    private func begin(_ refused: Result<[DocumentRefusal], any Error>) {
+        guard !isOver else { return }
+        let refusals: [DocumentRefusal]
+        switch refused {
+        case .success(let found): refusals = found
+        case .failure(let error):
+            let error = error as? KithError ?? KithError(.internal, "the database cannot be read", cause: error)
+            return ended(.failed(error, mayHelp: error.code.isRetryable, retryAfterSeconds: nil), ReplicationStatus())
+        }
+        hasOfferedAgain = true
+        var configuration = configuration
+        configuration.refusedBefore = refusals.compactMap { refusal in
+            guard let id = try? DocumentID(refusal.key.id), request.documentIDs?.contains(id) != false,
+                let revision = try? RevisionID(parsing: refusal.revision),
+                request.directions.contains(refusal.key.isOutgoing ? .send : .receive)
+            else { return nil }
+            return .init(name: RevisionName(id: id, revision: revision), isOutgoing: refusal.key.isOutgoing)
+        }
+        let session = HTTPReplicationSession(configuration, request, executor: executor)
+        self.session = session
+        report.isRunning = true
+        session.onProgress = { [weak self] status in self?.note(status) }
+        session.onEnd = { [weak self] end, status in self?.ended(end, status) }
+        session.start()
+    }
+
+    private var configuration: CouchDBConfiguration {
+        var result = CouchDBConfiguration(
+            directions: request.directions, isContinuous: request.isContinuous,
+            sendCheckpoint: checkpointName("send"), receiveCheckpoint: checkpointName("receive"),
+            sessionID: Self.newSessionID(), peerName: request.address.url)
+        result.createsTarget = request.createsTarget
+        result.documentIDs = request.documentIDs
+        result.selector = request.selector
+        return result
+    }
+
+    /// The same for the same replication, and for no other: another copy of the database, another URL, user or choice of documents
+    /// begins at the beginning. It is a hash with the copy's private ID in it, so nobody learns anything from it.
+    private func checkpointName(_ direction: String) -> String {
+        let documents = request.documentIDs.map { JSONValue.array($0.sorted().map { .string($0.text) }) } ?? .null
+        let user = request.credentials?.user ?? request.address.user
+        let parts: JSONValue = .array([
+            .string("kith-couchdb-1"), .string(database.privateID), .string(request.address.url),
+            user.map { .string($0) } ?? .null, .string(direction), documents, request.selector ?? .null,
+        ])
+        return "kith-" + ContentDigest.hex(parts.canonicalBytes()).prefix(40)
+    }
+
+    private static func newSessionID() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in
+            let text = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
+            return String(repeating: "0", count: 16 - text.count) + text
+        }.joined()
+    }
+
+    // MARK: What sessions tell
+
+    private func note(_ status: ReplicationStatus) {
+        guard !isOver else { return }
+        report.status = added(status)
+        if status.state != .connecting { hasReached = true }
+        if status.state == .idle {
+            report.lastInSyncAt = WallClock.seconds
+            (report.lastError, report.lastErrorAt) = (nil, nil)
+            backoff.succeeded()
+        } else if status.revisionsSent + status.revisionsReceived > 0 {
+            backoff.succeeded()
+        }
+        onReport(report)
+    }
+
+    /// With what sessions before have moved.
+    private func added(_ status: ReplicationStatus) -> ReplicationStatus {
+        var result = status
+        result.revisionsSent += before.revisionsSent
+        result.revisionsReceived += before.revisionsReceived
+        result.refusals += before.refusals
+        result.attachmentBytesSent += before.attachmentBytesSent
+        result.attachmentBytesReceived += before.attachmentBytesReceived
+        return result
+    }
+
+    private func ended(_ end: CouchDBEnd, _ status: ReplicationStatus) {
+        guard !isOver else { return }
+        session = nil
+        report.isRunning = false
+        report.since = WallClock.seconds
+        report.status = added(status)
+        before = report.status
+        switch end {
+        case .completed:
+            report.lastInSyncAt = WallClock.seconds
+            finish(.success(report.status))
+        case .failed(let error, let mayHelp, let retryAfterSeconds):
+            report.lastError = error
+            report.lastErrorAt = WallClock.seconds
+            let delay = backoff.failed(retryAfterSeconds: retryAfterSeconds, random: Double.random(in: 0...1))
+            // Somebody waits for one that ends by itself, so it gives up in the end.
+            let isUnreached = !hasReached && error.code != .busy
+            let attempts = isUnreached ? NodeLimits.couchDBFirstAttemptsMax : NodeLimits.couchDBAttemptsMax
+            let givesUp = !request.isContinuous && (!mayHelp || backoff.failures >= attempts)
+            guard !givesUp else { return finish(.failure(error)) }
+            report.retryAt = WallClock.seconds + Int64(delay.rounded(.up))
+            onReport(report)
+            timer = HTTPClientActor.schedule(afterSeconds: delay) { [weak self] in self?.begin() }
+        }
+    }
+
+    private func finish(_ result: Result<ReplicationStatus, KithError>) {
+        guard !isOver else { return }
+        isOver = true
+        timer?.cancel()
+        observation?.cancel()
+        observation = nil
+        report.isRunning = false
+        report.result = result
+        onReport(report)
+    }
+}

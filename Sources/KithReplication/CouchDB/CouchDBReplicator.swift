@@ -1,0 +1,302 @@
+import KithDocuments
+import KithStore
+import KithWire
+
+/// One session of replication with a database of a CouchDB server, by its replication protocol, without I/O: requests of HTTP and
+/// of the store out, their answers in, time by `now:`.
+///
+/// A session ends (`ended`) and never begins again: its shell makes another one, which goes on at the checkpoint. What it says
+/// is saved in a checkpoint was durable before on the side that received it.
+///
+/// It is used by one thread at a time. The protocol is CouchDB's documented one ("CouchDB Replication Protocol", version 3).
+public final class CouchDBReplicator {
+    /// What this session replicates.
+    public let configuration: CouchDBConfiguration
+    /// How it ended, once it has. Nothing is done after it.
+    public private(set) var ended: CouchDBEnd?
+    /// How it stands.
+    public private(set) var status = ReplicationStatus()
+    /// What is counted as it happens.
+    var counts = ReplicationStatus()
+    /// Documents looked at and documents that were not there, for checkpoints.
+    var missingChecked = 0
+    var missingFound = 0
+    var writeFailures = 0
+
+    private(set) var now = ReplicationInstant(monotonicSeconds: 0, wallSeconds: 0)
+    private var actions: [CouchDBAction] = []
+    private var exchanges: [UInt64: CouchDBExchange] = [:]
+    private var storeHandlers: [UInt64: (StoreResult) -> Void] = [:]
+    private var nextNumber: UInt64 = 1
+    private var pusher: CouchDBPusher?
+    private var puller: CouchDBPuller?
+    private var checkpointers: [CouchDBCheckpointer] = []
+    private var hasBegun = false
+    private var refused: Set<CouchDBConfiguration.RefusedRevision>
+    var limits: CouchDBLimits { configuration.limits }
+
+    /// Makes a session.
+    public init(_ configuration: CouchDBConfiguration) {
+        self.configuration = configuration
+        refused = Set(configuration.refusedBefore)
+        counts.directions = configuration.directions
+        status.directions = configuration.directions
+    }
+
+    // MARK: Inputs
+
+    /// Begins; called once, before any other input.
+    public func start(now: ReplicationInstant) {
+        handle(now) { begin() }
+    }
+
+    /// The head of an answer has come: the last one, after any redirection or `100`.
+    public func receiveHead(_ number: UInt64, status: Int, headers: HTTPHeaders, now: ReplicationInstant) {
+        handle(now) {
+            guard let exchange = exchanges[number] else { return }
+            exchange.heardSeconds = now.monotonicSeconds
+            exchange.status = status
+            exchange.headers = headers
+            exchange.onHead?()
+        }
+    }
+
+    /// Bytes of an answer have come.
+    public func receiveBody(_ number: UInt64, _ bytes: [UInt8], now: ReplicationInstant) {
+        handle(now) {
+            guard let exchange = exchanges[number] else { return }
+            exchange.heardSeconds = now.monotonicSeconds
+            if let onBytes = exchange.onBytes { return onBytes(bytes) }
+            actions.append(.consumed(number: number, bytes.count))
+            guard exchange.body.count + bytes.count <= exchange.bodyMax else {
+                exchanges[number] = nil
+                actions.append(.cancel(number: number))
+                exchange.body = []
+                return exchange.onAnswer(exchange.answer(isTooLong: true))
+            }
+            exchange.body.append(contentsOf: bytes)
+        }
+    }
+
+    /// An answer is whole.
+    public func receiveEnd(_ number: UInt64, now: ReplicationInstant) {
+        handle(now) {
+            guard let exchange = exchanges.removeValue(forKey: number) else { return }
+            exchange.onAnswer(exchange.answer())
+        }
+    }
+
+    /// A request got no answer, or a part of one.
+    public func receiveFailure(_ number: UInt64, _ error: KithError, now: ReplicationInstant) {
+        handle(now) {
+            guard let exchange = exchanges.removeValue(forKey: number) else { return }
+            end(
+                .failed(
+                    KithError(
+                        error.code, "\(configuration.peerName): \(exchange.request.shown): \(error.message)",
+                        remedy: error.remedy), mayHelp: error.code.isRetryable, retryAfterSeconds: nil))
+        }
+    }
+
+    /// There is room for more of a request's body.
+    public func wantsBody(_ number: UInt64, now: ReplicationInstant) {
+        handle(now) {
+            guard let exchange = exchanges[number] else { return }
+            exchange.heardSeconds = now.monotonicSeconds
+            exchange.onWanted?()
+        }
+    }
+
+    /// The store has answered.
+    public func complete(_ token: UInt64, _ result: StoreResult, now: ReplicationInstant) {
+        handle(now) { storeHandlers.removeValue(forKey: token)?(result) }
+    }
+
+    /// The database has changed.
+    public func noteChange(now: ReplicationInstant) {
+        handle(now) { pusher?.noteChange() }
+    }
+
+    /// Time has passed: called at `deadlineSeconds`, or later.
+    public func tick(now: ReplicationInstant) {
+        handle(now) {
+            let silent = exchanges.values.filter {
+                now.monotonicSeconds >= $0.heardSeconds + limits.silenceSecondsMax
+            }.min { $0.number < $1.number }
+            guard let silent else { return }
+            end(
+                .failed(
+                    KithError(
+                        .timedOut,
+                        "\(configuration.peerName) was silent for \(Int(limits.silenceSecondsMax)) s during \(silent.request.shown)"
+                    ), mayHelp: true, retryAfterSeconds: nil))
+        }
+    }
+
+    /// Gives it up; what has travelled stays.
+    public func stop(now: ReplicationInstant) {
+        handle(now) {
+            end(
+                .failed(
+                    KithError(.closed, "the replication was given up"), mayHelp: false, retryAfterSeconds: nil))
+        }
+    }
+
+    // MARK: Outputs
+
+    /// What is to be done now, in this order.
+    public func takeActions() -> [CouchDBAction] {
+        defer { actions = [] }
+        return actions
+    }
+
+    /// When `tick` must be called, in monotonic seconds.
+    public var deadlineSeconds: Double? {
+        guard ended == nil else { return nil }
+        let silence = exchanges.values.map { $0.heardSeconds + limits.silenceSecondsMax }.min()
+        let saves = checkpointers.compactMap { $0.deadlineSeconds }.min()
+        return [silence, saves, puller?.restsUntilSeconds].compactMap { $0 }.min()
+    }
+
+    // MARK: For its parts
+
+    /// Makes a request and collects its answer.
+    @discardableResult
+    func send(
+        _ request: CouchDBRequest, bodyMax: Int? = nil, then onAnswer: @escaping (CouchDBAnswer) -> Void
+    ) -> CouchDBExchange {
+        let exchange = CouchDBExchange(
+            number: nextNumber, request: request, bodyMax: bodyMax ?? limits.answerBytesMax,
+            heardSeconds: now.monotonicSeconds, onAnswer: onAnswer)
+        nextNumber += 1
+        exchanges[exchange.number] = exchange
+        actions.append(.send(number: exchange.number, request))
+        return exchange
+    }
+
+    func sendBody(_ exchange: CouchDBExchange, _ bytes: [UInt8], isLast: Bool) {
+        guard exchanges[exchange.number] != nil else { return }
+        actions.append(.sendBody(number: exchange.number, bytes, isLast: isLast))
+    }
+
+    func consumed(_ exchange: CouchDBExchange, _ count: Int) {
+        // The disk may be what is slow.
+        exchange.heardSeconds = now.monotonicSeconds
+        guard count > 0, exchanges[exchange.number] != nil else { return }
+        actions.append(.consumed(number: exchange.number, count))
+    }
+
+    /// Gives up a request, about which nothing is wrong with the session.
+    func cancel(_ exchange: CouchDBExchange) {
+        guard exchanges.removeValue(forKey: exchange.number) != nil else { return }
+        actions.append(.cancel(number: exchange.number))
+    }
+
+    func perform(_ request: StoreRequest, then handler: @escaping (StoreResult) -> Void) {
+        let token = nextNumber
+        nextNumber += 1
+        storeHandlers[token] = handler
+        actions.append(.store(token: token, request))
+    }
+
+    /// Ends the session, if it has not ended.
+    func end(_ end: CouchDBEnd) {
+        guard ended == nil else { return }
+        ended = end
+        for number in exchanges.keys.sorted() { actions.append(.cancel(number: number)) }
+        exchanges = [:]
+        storeHandlers = [:]
+    }
+
+    /// Ends the session because of an answer.
+    func end(_ answer: CouchDBAnswer) { end(answer.failure(configuration.peerName)) }
+
+    /// Ends the session because of what an answer says.
+    func end(_ error: KithError) {
+        end(
+            .failed(
+                KithError(error.code, "\(configuration.peerName): \(error.message)", remedy: error.remedy),
+                mayHelp: error.code.isRetryable || error.code == .protocolViolation, retryAfterSeconds: nil))
+    }
+
+    /// Ends the session because of what was thrown.
+    func fail(_ error: any Error) {
+        end(error as? KithError ?? KithError(.internal, "replication failed", cause: error))
+    }
+
+    /// The store could not do what the session needs.
+    func storeFailed(_ result: StoreResult) {
+        let error: KithError =
+            if case .failed(let error) = result { error } else {
+                KithError(.internal, "the store gave another answer than was asked for")
+            }
+        end(.failed(error, mayHelp: error.code.isRetryable, retryAfterSeconds: nil))
+    }
+
+    /// Notes documents that one side does not take, and goes on when that is durable, since a checkpoint may then pass over them.
+    func refuse(_ refusals: [CouchDBRefusal], then done: @escaping () -> Void) {
+        guard !refusals.isEmpty else { return done() }
+        counts.refusals += refusals.count
+        writeFailures += refusals.count
+        let noted = refusals.map { $0.record(peer: configuration.peerName, wallSeconds: now.wallSeconds) }
+        for refusal in refusals {
+            if let name = refusal.name { refused.insert(.init(name: name, isOutgoing: refusal.isOutgoing)) }
+        }
+        perform(.noteRefusals(noted)) { [unowned self] result in
+            guard case .written = result else { return storeFailed(result) }
+            done()
+        }
+    }
+
+    /// Forgets what was refused and was taken now.
+    func accepted(_ names: [RevisionName], isOutgoing: Bool) {
+        guard !refused.isEmpty else { return }
+        let taken = names.filter { refused.remove(.init(name: $0, isOutgoing: isOutgoing)) != nil }
+        guard !taken.isEmpty else { return }
+        let keys = taken.map {
+            DocumentRefusal.Key(
+                peer: configuration.peerName, collection: .default, id: $0.id.text, isOutgoing: isOutgoing)
+        }
+        perform(.forgetRefusals(keys)) { [unowned self] result in
+            guard case .written = result else { return storeFailed(result) }
+        }
+    }
+
+    /// Begins to replicate, when all is known that has to be.
+    func run(push: (CouchDBPusher, CouchDBCheckpointer)?, pull: (CouchDBPuller, CouchDBCheckpointer)?) {
+        hasBegun = true
+        if let (pusher, checkpointer) = push {
+            self.pusher = pusher
+            checkpointers.append(checkpointer)
+        }
+        if let (puller, checkpointer) = pull {
+            self.puller = puller
+            checkpointers.append(checkpointer)
+        }
+    }
+
+    // MARK: After each input
+
+    private func handle(_ now: ReplicationInstant, _ body: () -> Void) {
+        guard ended == nil else { return }
+        self.now = now
+        body()
+        settle()
+    }
+
+    private func settle() {
+        guard hasBegun, ended == nil else { return }
+        pusher?.advance()
+        puller?.advance()
+        let isIdle = pusher?.isIdle ?? true && puller?.isIdle ?? true
+        for checkpointer in checkpointers { checkpointer.advance(isIdle: isIdle) }
+        guard ended == nil else { return }
+        if isIdle, !configuration.isContinuous, checkpointers.allSatisfy(\.isSaved) { end(.completed) }
+        counts.state = isIdle ? .idle : .busy
+        counts.toSend = pusher == nil ? 0 : pusher?.remaining
+        counts.toReceive = puller == nil ? 0 : puller?.remaining
+        if let pusher { counts.sentThrough[.default] = pusher.sentThrough }
+        counts.total = max(counts.total, counts.completed)
+        status = counts
+    }
+}

@@ -1,0 +1,19 @@
+import KithDocuments
+
+/// A revision that the server has and this node lacks.
+struct WantedRevision {
+    let name: RevisionName
+    /// What of the tracker waits for it; `nil` for one that was refused before.
+    let ticket: Int?
+    /// What is here of the document.
+    let ancestors: [RevisionID]
+    /// Whether it is asked for by itself, since an answer with several was too long.
+    var isSingle = false
+
+    /// The same, asked for by itself.
+    var alone: WantedRevision {
+        var copy = self
+        copy.isSingle = true
+        return copy
+    }
+}

@@ -1,0 +1,158 @@
+"""A node replicates with a server that speaks CouchDB's protocol: `kith sync DB URL`."""
+
+import json
+import re
+import unittest
+from pathlib import Path
+
+from couchdb_server import CouchServer
+from kithtest import NodeTestCase
+
+
+class CouchClient(NodeTestCase):
+    def setUp(self):
+        super().setUp()
+        self.server = CouchServer()
+        self.addCleanup(self.server.close)
+        self.server.database("notes")
+        self.node = self.start_node("anna")
+        self.node.create("notes")
+
+    def sync(self, *arguments, url=None):
+        """What `kith sync` says at its end."""
+        lines = self.node.check("sync", "notes", url or self.server.url("notes"), *arguments, "--json").splitlines()
+        return json.loads(lines[-1])
+
+    def test_both_ways(self):
+        """documents, histories, conflicts and deletions go both ways once, and nothing goes twice"""
+        server, node = self.server, self.node
+        first = server.put("notes", "theirs", {"v": 1})
+        second = server.put("notes", "theirs", {"v": 2}, parent=first)
+        server.put("notes", "branch", {"v": "a"}, rev="1-" + "a" * 32)
+        server.put("notes", "branch", {"v": "b"}, rev="1-" + "b" * 32)
+        gone = server.put("notes", "gone", {"v": 1})
+        server.put("notes", "gone", {}, parent=gone, deleted=True)
+        server.put("notes", "odd /?ä%2F", {"v": 1})
+        for number in range(300):
+            server.put("notes", f"many-{number}", {"n": number, "text": "x" * 100})
+        own = node.put("notes", "ours", {"v": 1})
+        own = node.put("notes", "ours", {"v": 2}, own)
+        node.load("notes", [{"_id": f"own-{n}", "n": n} for n in range(250)])
+        done = self.sync()
+        self.assertEqual((done["received"], done["refused"]), (305, 0))
+        self.assertEqual(done["sent"], 251)
+        self.assertEqual(node.document("notes", "theirs")["_rev"], second)
+        history = node.get(f"/notes/theirs?revs=true")["_revisions"]
+        self.assertEqual(history, {"start": 2, "ids": [second[2:], first[2:]]})
+        self.assertEqual(node.document("notes", "branch", conflicts=True)["_conflicts"], ["1-" + "a" * 32])
+        self.assertTrue(node.has("notes", "odd /?ä%2F"))
+        self.assertFalse(node.has("notes", "gone"))
+        self.assertEqual(server.get("notes", "ours"), {"_rev": own, "v": 2})
+        self.assertEqual(len(server.databases["notes"].history("ours", own)), 2)
+        self.assertGreater(server.commits, 0)
+        # Checkpoints of both sides are the same, one for each direction.
+        local = server.databases["notes"].local
+        self.assertEqual(len(local), 2)
+        for name, theirs in local.items():
+            ours = node.get(f"/notes/{name}")
+            for member in ("session_id", "source_last_seq", "history", "replication_id_version"):
+                self.assertEqual(ours[member], theirs[member])
+            self.assertEqual(theirs["history"][0]["recorded_seq"], theirs["source_last_seq"])
+        # The next looks at what has changed and at nothing else.
+        before = len(server.requests)
+        done = self.sync()
+        self.assertEqual((done["sent"], done["received"]), (0, 0))
+        asked = [path for _, path, _ in server.requests[before:]]
+        self.assertFalse([path for path in asked if "_bulk" in path], asked)
+        server.put("notes", "theirs", {"v": 3}, parent=second)
+        self.assertEqual(self.sync("--pull")["received"], 1)
+        node.put("notes", "ours", {"v": 3}, own)
+        self.assertEqual(self.sync("--push")["sent"], 1)
+
+    def test_one_by_one(self):
+        """a server without _bulk_get, with numbers for positions, that answers 500 and 429, is replicated with all the same"""
+        server, node = self.server, self.node
+        server.hasBulkGet = server.hasOpaqueSequences = server.packs = False
+        for number in range(12):
+            server.put("notes", f"many-{number}", {"n": number})
+        faults = [("status", 500, {}, {"error": "oops"}), ("status", 429, {"Retry-After": "0"}, {"error": "slow"})]
+        server.fault = lambda method, path, query: faults.pop() if faults and "many-" in path else None
+        self.assertEqual(self.sync("--pull")["received"], 12)
+        self.assertEqual(node.count("notes"), 12)
+        self.assertEqual(faults, [])
+
+    def test_refused(self):
+        """what one side does not take is recorded, stops nothing, and is offered again"""
+        server, node = self.server, self.node
+        server.put("notes", "_bad" , {"v": 1})
+        server.put("notes", "reserved", {"v": 1})
+        server.put("notes", "good", {"v": 1})
+        server.spoil = lambda document: {**document, "_strange": 1} if document["_id"] == "reserved" else document
+        server.refuse = lambda document: (
+            {"error": "forbidden", "reason": "not here"} if document["_id"] == "secret" else None)
+        node.put("notes", "secret", {"v": 1})
+        node.put("notes", "public", {"v": 1})
+        done = node.run("sync", "notes", server.url("notes"))
+        self.assertEqual(done.returncode, 31, done.stderr)
+        self.assertTrue(node.has("notes", "good"))
+        self.assertEqual(server.get("notes", "public")["v"], 1)
+        rows = {row["id"]: row for row in node.get("/notes/_refusals")["rows"]}
+        self.assertEqual(set(rows), {"_bad", "reserved", "secret"})
+        self.assertEqual(rows["secret"]["by"], "peer")
+        self.assertIn("not here", rows["secret"]["reason"])
+        self.assertIn("_strange", rows["reserved"]["reason"])
+        self.assertEqual(rows["reserved"]["peer"], server.url("notes"))
+        self.assertIn("secret", node.check("status", "notes"))
+        server.refuse = server.spoil = None
+        node.run("sync", "notes", server.url("notes"))
+        self.assertEqual(server.get("notes", "secret")["v"], 1)
+        self.assertTrue(node.has("notes", "reserved"))
+        self.assertEqual({row["id"] for row in node.get("/notes/_refusals")["rows"]}, {"_bad"})
+
+    def test_credentials(self):
+        """a password comes from a file or the environment, never from the list of processes, and is written nowhere"""
+        server, node = self.server, self.node
+        server.credentials = "alice:s3cret-word"
+        server.put("notes", "theirs", {"v": 1})
+        url = server.url("notes")
+        done = node.run("sync", "notes", url.replace("http://", "http://alice:s3cret-word@"))
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("--user-file", done.stderr)
+        self.assertNotIn("s3cret", done.stdout + done.stderr)
+        done = node.run("sync", "notes", url)
+        self.assertEqual(done.returncode, 31, done.stderr)
+        self.assertIn("401", done.stderr)
+        done = node.run("sync", "notes", server.url("notes", user="alice"))
+        self.assertEqual(done.returncode, 64)
+        secret = Path(node.folder.parent) / "couch.txt"
+        secret.write_text("alice:s3cret-word\n")
+        self.assertEqual(self.sync("--user-file", secret)["received"], 1)
+        self.assertNotIn("s3cret", node.log())
+        for name in server.databases["notes"].local:
+            self.assertNotIn("alice", json.dumps(server.databases["notes"].local[name]))
+            self.assertRegex(name, re.compile("^_local/kith-[0-9a-f]{40}$"))
+
+    def test_strange_servers(self):
+        """what is no CouchDB, answers nonsense or too much is told, and the node goes on"""
+        server, node = self.server, self.node
+        url = server.url("notes")
+        for fault, words in [
+            (("status", 200, {"Content-Type": "text/html"}, b"<html>hello</html>"), "not JSON"),
+            (("status", 302, {"Location": "http://127.0.0.1:1/other"}, {}), "elsewhere"),
+            (("raw", b"HTTP/1.1 200 OK\r\nX-Long: " + b"a" * 90000 + b"\r\n\r\n"), "header"),
+            (("status", 200, {}, {"couchdb": "Welcome"}), "not about a database"),
+        ]:
+            server.fault = lambda *_, fault=fault: fault
+            done = node.run("sync", "notes", url, "--pull")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words, done.stderr)
+        server.fault = None
+        missing = node.run("sync", "notes", server.url("missing"))
+        self.assertEqual(missing.returncode, 11, missing.stderr)
+        node.put("notes", "ours", {"v": 1})
+        self.assertEqual(self.sync("--push", "--create-target", url=server.url("missing"))["sent"], 1)
+        self.assertEqual(node.run("sync", "notes", "notaurl").returncode, 64)
+
+
+if __name__ == "__main__":
+    unittest.main()
