@@ -192,7 +192,7 @@ public struct StoreExecutor: Sendable {
         case .readAttachments(let id, let revisions):
             for revision in revisions {
                 guard let document = try snapshot.document(id, revision: revision) else { continue }
-                return .attachments(document.attachments, generation: document.revision.generation)
+                return .attachments(document.attachments, of: document.revision)
             }
             return .noAttachments
         case .insert, .supersede, .createCollections, .writeLocal, .writeCheckpoint, .noteRefusals, .forgetRefusals,

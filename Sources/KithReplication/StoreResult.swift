@@ -44,8 +44,8 @@ public enum StoreResult: Sendable {
     case streamBegun(BlobWriter)
     /// A blob without a known digest is durable.
     case streamStored(Blob)
-    /// The attachments of a revision and its generation, or `nil` when none is here.
-    case attachments(AttachmentList, generation: UInt64)
+    /// The attachments of the first of the revisions that is here.
+    case attachments(AttachmentList, of: RevisionID)
     /// None of the revisions asked for is here.
     case noAttachments
     /// The store failed; nothing was changed.

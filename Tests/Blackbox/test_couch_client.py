@@ -6,7 +6,8 @@ import unittest
 from pathlib import Path
 
 from couchdb_server import CouchServer
-from kithtest import NodeTestCase
+from kithtest import NodeTestCase, quoted
+from socket_proxy import SocketProxy
 
 
 class CouchClient(NodeTestCase):
@@ -80,6 +81,79 @@ class CouchClient(NodeTestCase):
         self.assertEqual(self.sync("--pull")["received"], 12)
         self.assertEqual(node.count("notes"), 12)
         self.assertEqual(faults, [])
+
+    def test_attachments(self):
+        """attachments go both ways as streams, packed ones are unpacked, and those that are there do not go again"""
+        server, node = self.server, self.node
+        large = bytes(range(256)) * 12_000  # 3 MB, and no text
+        first = server.put(
+            "notes", "theirs", {"v": 1}, attachments={"a.bin": large, "ä ö.txt": b"short", "packed": (1, b"p" * 70_000)})
+        server.put("notes", "plain", {"v": 1})
+        node.put("notes", "ours", {"v": 1})
+        rev = node.document("notes", "ours")["_rev"]
+        for name, data in [("z.bin", large), ("ü.txt", b"short"), ("empty", b"")]:
+            status, _, body = node.exchange(
+                "PUT", f"/notes/ours/{quoted(name)}?rev={rev}", data, {"Content-Type": "text/plain"})
+            self.assertEqual(status, 201, body)
+            rev = json.loads(body)["rev"]
+        done = self.sync()
+        self.assertEqual((done["sent"], done["received"], done["refused"]), (1, 2, 0))
+        for name, data in [("a.bin", large), ("ä ö.txt", b"short"), ("packed", b"p" * 70_000)]:
+            self.assertEqual(node.exchange("GET", f"/notes/theirs/{quoted(name)}")[2], data)
+        self.assertEqual(node.get("/notes/theirs")["_attachments"]["a.bin"]["revpos"], 1)
+        for name, data in [("z.bin", large), ("ü.txt", b"short"), ("empty", b"")]:
+            self.assertEqual(server.attachment("notes", "ours", name), data)
+        # What the other side has is only told of.
+        sent = len(server.sent_attachments)
+        second = server.put(
+            "notes", "theirs", {"v": 2}, parent=first, attachments={"a.bin": None, "new": b"new", "packed": None})
+        node.put("notes", "ours", {"v": 2, "_attachments": node.get("/notes/ours")["_attachments"]}, rev)
+        self.assertEqual((lambda one: (one["sent"], one["received"]))(self.sync()), (1, 1))
+        self.assertEqual(server.sent_attachments[sent:], [("theirs", "new")])
+        self.assertEqual(node.exchange("GET", "/notes/theirs/a.bin")[2], large)
+        self.assertEqual(node.document("notes", "theirs")["_rev"], second)
+        self.assertEqual(server.get("notes", "ours")["v"], 2)
+        self.assertEqual(server.attachment("notes", "ours", "z.bin"), large)
+        self.assertEqual(server.lastUpload < 10_000, True, "what the server has was sent again")
+        # An answer that is cut off in its middle once is asked for again; one that always is, is refused.
+        server.put("notes", "once", {"v": 1}, attachments={"a.bin": large})
+        server.put("notes", "always", {"v": 1}, attachments={"a.bin": large})
+        server.packs = False
+        cuts = {"/notes/once": 1, "/notes/always": 99}
+
+        def fault(_method, path, query):
+            if "attachments" not in query or not cuts[path]:
+                return None
+            cuts[path] -= 1
+            return ("cut", 2_000_000)
+
+        server.fault = fault
+        node.run("sync", "notes", server.url("notes"), "--pull")
+        self.assertEqual(node.exchange("GET", "/notes/once/a.bin")[2], large)
+        self.assertEqual([row["id"] for row in node.get("/notes/_refusals")["rows"]], ["always"])
+        server.fault = None
+        self.sync("--pull")
+        self.assertEqual(node.exchange("GET", "/notes/always/a.bin")[2], large)
+        self.assertEqual(node.check("db", "check", "notes").count("fault"), 0)
+
+    def test_two_nodes(self):
+        """a node replicates over HTTP with the REST interface of another one, and both hold the same"""
+        node, other = self.node, self.start_node("bert")
+        proxy = SocketProxy(other.socket_path)
+        self.addCleanup(proxy.close)
+        other.create("notes")
+        node.load("notes", [{"_id": f"a-{n}", "n": n} for n in range(120)])
+        other.load("notes", [{"_id": f"b-{n}", "n": n} for n in range(80)])
+        node.put("notes", "both", {"v": "anna"})
+        other.put("notes", "both", {"v": "bert"})
+        node.put("notes", "file", {"v": 1, "_attachments": {"x": {"data": "aGVsbG8="}}})
+        other.remove("notes", "b-0", other.document("notes", "b-0")["_rev"])
+        url = f"http://127.0.0.1:{proxy.port}/notes"
+        done = self.sync(url=url)
+        self.assertEqual((done["sent"], done["received"], done["refused"]), (122, 81, 0))
+        self.assertEqual(node.digest("notes")["digest"], other.digest("notes")["digest"])
+        self.assertEqual(other.exchange("GET", "/notes/file/x")[2], b"hello")
+        self.assertEqual(self.sync(url=url)["sent"], 0)
 
     def test_refused(self):
         """what one side does not take is recorded, stops nothing, and is offered again"""

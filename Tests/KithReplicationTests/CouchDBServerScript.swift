@@ -15,6 +15,10 @@ final class CouchDBServerScript {
     /// The requests that wait for an answer, by number.
     private(set) var open: [(number: UInt64, request: CouchDBRequest)] = []
     private(set) var consumed = 0
+    /// What was sent of a body that is a stream.
+    private(set) var body: [UInt8] = []
+    private(set) var largestPiece = 0
+    private(set) var isBodyWhole = false
     /// Answers a request; nil leaves it open.
     var answer: (CouchDBRequest) -> (status: Int, body: String)?
 
@@ -68,7 +72,10 @@ final class CouchDBServerScript {
                     if let (status, body) = answer(request) { reply(number, status, body) }
                 case .consumed(_, let count): consumed += count
                 case .cancel(let number): open.removeAll { $0.number == number }
-                case .sendBody: break
+                case .sendBody(_, let bytes, let isLast):
+                    body += bytes
+                    largestPiece = max(largestPiece, bytes.count)
+                    isBodyWhole = isLast
                 }
             }
         }
@@ -79,6 +86,13 @@ final class CouchDBServerScript {
         machine.receiveHead(number, status: status, headers: headers, now: now)
         machine.receiveBody(number, Array(body.utf8), now: now)
         machine.receiveEnd(number, now: now)
+    }
+
+    /// Cuts an answer off.
+    func cut(_ number: UInt64) {
+        open.removeAll { $0.number == number }
+        machine.receiveFailure(number, KithError(.connectionLost, "cut"), now: now)
+        settle()
     }
 
     var isCompleted: Bool { if case .completed? = machine.ended { true } else { false } }

@@ -331,6 +331,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def document(self, owner, database, identifier, rest, query, body):
         if self.command == "PUT" and query.get("new_edits") == "false":
+            owner.lastUpload = len(body)
             received = {}
             content_type = self.headers.get("Content-Type", "")
             if content_type.startswith("multipart/related"):
@@ -414,6 +415,7 @@ class CouchServer:
         self.connections = []
         self.sent_attachments = []
         self.commits = 0
+        self.lastUpload = 0
         self.isClosed = False
         self.hasBulkGet = True
         self.hasOpaqueSequences = True

@@ -1,3 +1,4 @@
+import KithDocuments
 import KithWire
 
 /// A request under way.
@@ -15,6 +16,8 @@ final class CouchDBExchange {
     var onHead: (() -> Void)?
     /// Gets the bytes of the answer in place of collecting them; whoever has them says when they are consumed.
     var onBytes: (([UInt8]) -> Void)?
+    /// Gets why an answer was cut off, in place of the end of the session.
+    var onCut: ((KithError) -> Void)?
     /// Called when the next bytes of the request's body are wanted.
     var onWanted: (() -> Void)?
     /// Gets the whole answer.
@@ -30,6 +33,9 @@ final class CouchDBExchange {
         self.heardSeconds = heardSeconds
         self.onAnswer = onAnswer
     }
+
+    /// Lets go of who listens to its parts.
+    func forget() { (onHead, onBytes, onCut, onWanted) = (nil, nil, nil, nil) }
 
     func answer(isTooLong: Bool = false) -> CouchDBAnswer {
         CouchDBAnswer(request: request, status: status, headers: headers, body: body, isTooLong: isTooLong)

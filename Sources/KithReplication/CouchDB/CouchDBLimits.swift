@@ -30,7 +30,9 @@ public struct CouchDBLimits: Sendable {
     public var emptyAnswerRestSeconds = 1.0
     /// Sessions that are remembered in a checkpoint.
     public var historySessionsMax = 50
-    /// Bytes of an attachment that are read in one go, and that wait at most for the disk in each direction.
+    /// How often an answer about one document may be cut off in its middle, before the document is refused.
+    public var attachmentAttemptsMax = 3
+    /// Bytes of an attachment that are read from the store in one go.
     public var attachmentPieceBytes = 128 << 10
 
     /// The defaults.

@@ -269,17 +269,33 @@ final class CouchDBPusher {
         }
     }
 
-    private func postWithAttachments(_ documents: ArraySlice<(Item, RevisionForTransfer)>) {
-        guard let (item, _) = documents.first else {
+    /// Documents with attachments go one by one.
+    private func postWithAttachments(_ documents: ArraySlice<(Item, RevisionForTransfer)>, sendsAll: Bool = false) {
+        guard let (item, revision) = documents.first else {
             isSending = false
             return
         }
-        session.refuse([
-            Self.refusal(item, isByPeer: false, 501, "documents with attachments are not sent to CouchDB yet")
-        ]) { [unowned self] in
-            finish([item])
-            postWithAttachments(documents.dropFirst())
+        let upload = CouchDBUpload(
+            session: session, revision, knowing: item.revision.ancestors, sendsAll: sendsAll
+        ) { [unowned self] outcome in
+            guard case .answered(let answer) = outcome else {
+                finish([item])
+                return postWithAttachments(documents.dropFirst())
+            }
+            switch answer.status {
+            case 200...299:
+                session.counts.revisionsSent += 1
+                session.accepted([item.name], isOutgoing: true)
+                finish([item])
+                postWithAttachments(documents.dropFirst())
+            case 412 where !sendsAll: postWithAttachments(documents, sendsAll: true)
+            // What is wrong with this document; what is wrong with the server ends the session.
+            case 400, 403, 409, 412, 413, 415, 417, 422, 500:
+                refuse(item, answer) { [unowned self] in postWithAttachments(documents.dropFirst()) }
+            default: session.end(answer)
+            }
         }
+        upload.begin()
     }
 
     private func finish(_ items: [Item]) {

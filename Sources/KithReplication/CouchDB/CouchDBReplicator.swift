@@ -90,6 +90,7 @@ public final class CouchDBReplicator {
     public func receiveFailure(_ number: UInt64, _ error: KithError, now: ReplicationInstant) {
         handle(now) {
             guard let exchange = exchanges.removeValue(forKey: number) else { return }
+            if let onCut = exchange.onCut { return onCut(error) }
             end(
                 .failed(
                     KithError(
@@ -188,6 +189,7 @@ public final class CouchDBReplicator {
 
     /// Gives up a request, about which nothing is wrong with the session.
     func cancel(_ exchange: CouchDBExchange) {
+        exchange.forget()
         guard exchanges.removeValue(forKey: exchange.number) != nil else { return }
         actions.append(.cancel(number: exchange.number))
     }
@@ -204,6 +206,7 @@ public final class CouchDBReplicator {
         guard ended == nil else { return }
         ended = end
         for number in exchanges.keys.sorted() { actions.append(.cancel(number: number)) }
+        for exchange in exchanges.values { exchange.forget() }
         exchanges = [:]
         storeHandlers = [:]
     }
