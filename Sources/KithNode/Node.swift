@@ -29,6 +29,7 @@ public final class Node {
     let registry: DatabaseRegistry
     let links: LinkManager
     let httpReplications: HTTPReplicationManager
+    let replicator: ReplicatorDocuments
     let log: NodeLog
     let startedSeconds = WallClock.seconds
     /// Held until the node has stopped, also when somebody still holds the node itself.
@@ -62,6 +63,8 @@ public final class Node {
         log = NodeLog(write: options.log)
         registry = DatabaseRegistry(folder: home.databasesPath)
         httpReplications = HTTPReplicationManager(registry: registry, log: log)
+        replicator = ReplicatorDocuments(
+            path: home.path + "/replications.json", manager: httpReplications, registry: registry, log: log)
         let identity = try TLSIdentity(
             certificatePEM: home.identity.certificatePEM, privateKeyPEM: home.identity.privateKeyPEM)
         let client = try TLSContext.client(identity: identity, verify: Self.verifier(home.peerBook))
@@ -124,6 +127,7 @@ public final class Node {
             guard let self else { return }
             database.onChange = { [weak self] in self?.links.databaseChanged($0, $1) }
             links.refresh()
+            if hasStarted { replicator.databaseOpened() }
         }
         registry.onRemove = { [weak self] database in
             self?.links.remove(database: database.name)
@@ -140,6 +144,7 @@ public final class Node {
         )
         hasStarted = true
         links.refresh()
+        replicator.start()
         watchNetwork()
         watchCertificate()
         discover()
@@ -160,6 +165,7 @@ public final class Node {
         if let discovery { await Task.detached { discovery.stop() }.value }
         network?.close()
         links.stop()
+        replicator.stop()
         httpReplications.stop()
         pairing.stop()
         invitations.stop()

@@ -143,6 +143,8 @@ public enum NodeLimits {
     static let couchDBURLBytesMax = 2_000
     /// Replications with CouchDB servers that are under way at the same time.
     static let couchDBReplicationsMax = 100
+    /// The file of the documents of `_replicator`.
+    static let replicatorFileBytesMax = 8 << 20
     /// Sessions that fail, one after the other, before a replication that ends by itself is given up.
     static let couchDBAttemptsMax = 6
     /// The same where the server has never answered: most likely its URL is wrong.

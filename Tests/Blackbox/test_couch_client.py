@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from couchdb_server import CouchServer
-from kithtest import NodeTestCase, quoted
+from kithtest import NodeTestCase, RestError, quoted, wait_for
 from socket_proxy import SocketProxy
 
 
@@ -154,6 +154,94 @@ class CouchClient(NodeTestCase):
         self.assertEqual(node.digest("notes")["digest"], other.digest("notes")["digest"])
         self.assertEqual(other.exchange("GET", "/notes/file/x")[2], b"hello")
         self.assertEqual(self.sync(url=url)["sent"], 0)
+
+    def test_replicate(self):
+        """_replicate does once and on and on what it is asked for, is shown while it does, and ends when it is cancelled"""
+        server, node = self.server, self.node
+        url = server.url("notes")
+        for number in range(3):
+            server.put("notes", f"a-{number}", {"n": number})
+        done = node.call("POST", "/_replicate", {"source": url, "target": "copy", "create_target": True})
+        self.assertEqual(done["history"][0]["docs_written"], 3)
+        self.assertIn("no_changes", node.call("POST", "/_replicate", {"source": url, "target": "copy"}))
+        only = node.call("POST", "/_replicate", {"source": url, "target": "notes", "doc_ids": ["a-1"]})
+        self.assertEqual(only["history"][0]["docs_written"], 1)
+        live = {"source": {"url": url}, "target": "notes", "continuous": True}
+        first = node.call("POST", "/_replicate", live)
+        self.assertEqual(node.call("POST", "/_replicate", live)["_local_id"], first["_local_id"])
+        wait_for("what was there", lambda: node.has("notes", "a-2"))
+        server.put("notes", "later", {"v": 1})
+        wait_for("what came later", lambda: node.has("notes", "later"))
+        task = wait_for("the state to be told", lambda: [
+            one for one in node.get("/_active_tasks") if one["state"] == "inSync"])[0]
+        self.assertEqual((task["source"], task["target"], task["changes_pending"]), (url, "notes", 0))
+        self.assertIn("in sync", node.check("status"))
+        out = {"source": "notes", "target": url, "continuous": True}
+        node.call("POST", "/_replicate", out)
+        node.put("notes", "mine", {"v": 1})
+        wait_for("what was written here", lambda: server.get("notes", "mine"))
+        wait_for("both to be in sync", lambda: [one["state"] for one in node.status()["servers"]] == ["inSync"] * 2)
+        # A server that goes wrong is told, with when, and waited for.
+        server.fault = lambda *_: ("status", 503, {}, {"error": "down"})
+        with server.changed:
+            server.changed.notify_all()
+        node.put("notes", "mine too", {"v": 1})
+        told = wait_for("the error to be told", lambda: [
+            one for one in node.status()["servers"] if one["direction"] == "send" and one["lastError"]])[0]
+        self.assertEqual(told["state"], "waiting")
+        self.assertIn("503", told["lastError"])
+        self.assertTrue(told["lastErrorAt"] and told["retryAt"] and told["lastInSyncAt"])
+        self.assertIn("503", node.check("status"))
+        server.fault = None
+        wait_for("what waited", lambda: server.get("notes", "mine too"))
+        for body in (live, out):
+            node.call("POST", "/_replicate", {**body, "cancel": True})
+        wait_for("both to be gone", lambda: node.get("/_active_tasks") == [])
+        for body, status in [({**live, "cancel": True}, 404), ({"source": "notes", "target": "copy"}, 501),
+                             ({**live, "since_seq": "9"}, 501), ({"source": "nothing", "target": url}, 404)]:
+            with self.assertRaises(RestError) as caught:
+                node.call("POST", "/_replicate", body)
+            self.assertEqual(caught.exception.status, status)
+
+    def test_replicator(self):
+        """documents of _replicator go on after a restart, tell how they stand, and show no password"""
+        server, node = self.server, self.node
+        server.credentials = "alice:s3cret-word"
+        url = server.url("notes")
+        auth = {"basic": {"username": "alice", "password": "s3cret-word"}}
+        server.put("notes", "a", {"v": 1})
+        node.call("PUT", "/_replicator/once", {"source": {"url": url, "auth": auth}, "target": "notes"})
+        node.call("PUT", "/_replicator/live", {
+            "source": "notes", "target": {"url": url, "auth": auth}, "continuous": True})
+        wait_for("the first to be done", lambda: node.get("/_replicator/once")["_replication_state"] == "completed")
+        self.assertTrue(node.has("notes", "a"))
+        shown = node.get("/_replicator/live")
+        self.assertNotIn("s3cret", json.dumps(shown) + json.dumps(node.get("/_active_tasks")) + node.log())
+        with self.assertRaises(RestError) as caught:
+            node.call("PUT", "/_replicator/live", {"source": "notes", "target": url})
+        self.assertEqual(caught.exception.status, 409)
+        kept = node.folder / "replications.json"
+        self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
+        node.stop()
+        node.start()
+        node.put("notes", "b", {"v": 1})
+        wait_for("it to go on", lambda: server.get("notes", "b"))
+        self.assertEqual(node.get("/_replicator/once")["_replication_state"], "completed")
+        # Written back as it was shown, it keeps its password.
+        shown = node.get("/_replicator/live")
+        changed = node.call("PUT", "/_replicator/live", {
+            name: value for name, value in shown.items() if not name.startswith("_replication")})
+        node.put("notes", "c", {"v": 1})
+        wait_for("it to go on with its password", lambda: server.get("notes", "c"))
+        rows = node.get("/_replicator/_all_docs?include_docs=true")["rows"]
+        self.assertEqual([row["id"] for row in rows], ["live", "once"])
+        docs = {row["doc_id"]: row["state"] for row in node.get("/_scheduler/docs")["docs"]}
+        self.assertEqual(docs, {"live": "running", "once": "completed"})
+        node.call("DELETE", f"/_replicator/live?rev={changed['rev']}")
+        wait_for("it to end", lambda: node.get("/_active_tasks") == [])
+        with self.assertRaises(RestError) as caught:
+            node.call("PUT", "/_replicator/wrong", {"source": "notes"})
+        self.assertEqual(caught.exception.status, 400)
 
     def test_refused(self):
         """what one side does not take is recorded, stops nothing, and is offered again"""

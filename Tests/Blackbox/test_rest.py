@@ -34,8 +34,8 @@ GET /_scheduler/jobs - 200
 GET /_node/_local/_config - 501 not_implemented
 POST /_dbs_info {"keys":["db","none"]} 200
 POST /_dbs_info {} 400 bad_request
-POST /_replicate {} 501 not_implemented
-GET /_replicator/x - 501 not_implemented
+POST /_replicate {} 400 bad_request
+GET /_replicator/x - 404 not_found
 GET /_nothing - 400 illegal_database_name
 PUT /Clinic - 400 illegal_database_name
 PUT /db - 412 file_exists

@@ -6,17 +6,26 @@ import KithTransport
 @LoopActor
 final class HTTPReplicationJob {
     let number: Int
+    /// The name of the checkpoint; for one that goes on, with that said of it.
+    let id: String
     let request: HTTPReplicationRequest
     let startedSeconds = WallClock.seconds
     /// Signalled whenever `report` has changed.
     let changed = ChangeSignal()
     private(set) var report = HTTPReplicationReport(since: WallClock.seconds)
+    /// Whether it is about to end.
+    private(set) var isCancelled = false
     private var runner: HTTPReplicationRunner?
-    /// Called at each change.
+    /// Called at each change: by who keeps it,
     var onChange: ((HTTPReplicationJob) -> Void)?
+    /// and for the document that asked for it.
+    var onReport: ((HTTPReplicationJob) -> Void)?
 
-    init(number: Int, _ request: HTTPReplicationRequest) {
+    init(number: Int, _ request: HTTPReplicationRequest, _ database: OpenDatabase) {
         self.number = number
+        id =
+            request.checkpointName(request.directions.contains(.send) ? .send : .receive, of: database.database)
+            + (request.isContinuous ? "+continuous" : "")
         self.request = request
     }
 
@@ -35,6 +44,7 @@ final class HTTPReplicationJob {
 
     /// Gives it up: what has travelled stays where it is.
     func cancel() {
+        isCancelled = true
         guard let runner else { return }
         HTTPClientActor.post { runner.stop() }
     }
@@ -45,5 +55,6 @@ final class HTTPReplicationJob {
         if report.result != nil { runner = nil }
         changed.signal()
         onChange?(self)
+        onReport?(self)
     }
 }

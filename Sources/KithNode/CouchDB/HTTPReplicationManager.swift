@@ -34,7 +34,7 @@ final class HTTPReplicationManager {
             throw KithError(
                 .busy, "\(NodeLimits.couchDBReplicationsMax) replications with CouchDB servers are under way already")
         }
-        let job = HTTPReplicationJob(number: nextNumber, request)
+        let job = HTTPReplicationJob(number: nextNumber, request, database)
         nextNumber += 1
         jobs[job.number] = job
         job.onChange = { [weak self] job in self?.changed(job) }
@@ -42,6 +42,15 @@ final class HTTPReplicationManager {
         job.start(database)
         onChange?()
         return job
+    }
+
+    /// The replication under way that does the same.
+    func find(like request: HTTPReplicationRequest) -> HTTPReplicationJob? {
+        guard let database = registry.find(request.database) else { return nil }
+        let id = HTTPReplicationJob(number: 0, request, database).id
+        return all.first {
+            !$0.isCancelled && $0.id.utf8.elementsEqual(id.utf8) && $0.request.directions == request.directions
+        }
     }
 
     private func changed(_ job: HTTPReplicationJob) {

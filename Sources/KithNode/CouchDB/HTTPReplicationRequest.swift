@@ -20,6 +20,8 @@ public struct HTTPReplicationRequest: Sendable {
     public var selector: JSONValue?
     /// A file with the authorities that are believed, in place of the system's.
     public var authorityFile: String?
+    /// Whether it is tried again however often it fails, also where it ends by itself.
+    var isPersistent = false
     /// Who asks.
     var credentials: HTTPCredentials?
 

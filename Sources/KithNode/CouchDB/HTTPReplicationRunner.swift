@@ -2,7 +2,6 @@ import KithDocuments
 import KithReplication
 import KithStore
 import KithTransport
-import KithTrust
 
 /// A replication with a CouchDB server: one session after the other, each from the checkpoint of the one before, with waits between
 /// those that fail.
@@ -92,24 +91,13 @@ final class HTTPReplicationRunner {
     private var configuration: CouchDBConfiguration {
         var result = CouchDBConfiguration(
             directions: request.directions, isContinuous: request.isContinuous,
-            sendCheckpoint: checkpointName("send"), receiveCheckpoint: checkpointName("receive"),
+            sendCheckpoint: request.checkpointName(.send, of: database),
+            receiveCheckpoint: request.checkpointName(.receive, of: database),
             sessionID: Self.newSessionID(), peerName: request.address.url)
         result.createsTarget = request.createsTarget
         result.documentIDs = request.documentIDs
         result.selector = request.selector
         return result
-    }
-
-    /// The same for the same replication, and for no other: another copy of the database, another URL, user or choice of documents
-    /// begins at the beginning. It is a hash with the copy's private ID in it, so nobody learns anything from it.
-    private func checkpointName(_ direction: String) -> String {
-        let documents = request.documentIDs.map { JSONValue.array($0.sorted().map { .string($0.text) }) } ?? .null
-        let user = request.credentials?.user ?? request.address.user
-        let parts: JSONValue = .array([
-            .string("kith-couchdb-1"), .string(database.privateID), .string(request.address.url),
-            user.map { .string($0) } ?? .null, .string(direction), documents, request.selector ?? .null,
-        ])
-        return "kith-" + ContentDigest.hex(parts.canonicalBytes()).prefix(40)
     }
 
     private static func newSessionID() -> String {
@@ -165,7 +153,9 @@ final class HTTPReplicationRunner {
             // Somebody waits for one that ends by itself, so it gives up in the end.
             let isUnreached = !hasReached && error.code != .busy
             let attempts = isUnreached ? NodeLimits.couchDBFirstAttemptsMax : NodeLimits.couchDBAttemptsMax
-            let givesUp = !request.isContinuous && (!mayHelp || backoff.failures >= attempts)
+            let givesUp =
+                !request.isContinuous && !request.isPersistent
+                && (!mayHelp || backoff.failures >= attempts)
             guard !givesUp else { return finish(.failure(error)) }
             report.retryAt = WallClock.seconds + Int64(delay.rounded(.up))
             onReport(report)

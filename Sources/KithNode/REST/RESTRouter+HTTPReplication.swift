@@ -68,14 +68,14 @@ extension RESTRouter {
     }
 
     /// CouchDB's `{"basic": {"username": …, "password": …}}`.
-    static func credentials(_ value: JSONValue) throws(KithError) -> HTTPCredentials {
+    nonisolated static func credentials(_ value: JSONValue) throws(KithError) -> HTTPCredentials {
         guard let user = value["basic"]?["username"]?.stringValue, !user.isEmpty, !user.contains(":"),
             let password = value["basic"]?["password"]?.stringValue
         else { throw KithError(.badRequest, "auth must be {\"basic\": {\"username\": …, \"password\": …}}") }
         return HTTPCredentials(user: user, password: password)
     }
 
-    static func flag(_ name: String, _ value: JSONValue) throws(KithError) -> Bool {
+    nonisolated static func flag(_ name: String, _ value: JSONValue) throws(KithError) -> Bool {
         guard let flag = value.boolValue else { throw KithError(.badRequest, "\(name) must be true or false") }
         return flag
     }
@@ -90,7 +90,7 @@ extension RESTRouter {
             let receives = request.directions.contains(.receive)
             let (here, there) = (request.database.text, request.address.url)
             var task: [(String, JSONValue)] = [
-                ("type", "replication"), ("replication_id", .string("kith-\(job.number)")),
+                ("type", "replication"), ("replication_id", .string(job.id)),
                 ("node", .string(nodeName)), ("database", .string(here)),
                 ("source", .string(sends ? here : there)), ("target", .string(sends ? there : here)),
                 ("continuous", .bool(request.isContinuous)),

@@ -58,14 +58,14 @@ extension RESTRouter {
         return result
     }
 
-    static func directions(_ value: JSONValue) throws(KithError) -> ReplicationDirections {
+    nonisolated static func directions(_ value: JSONValue) throws(KithError) -> ReplicationDirections {
         guard let directions = value.stringValue.flatMap(ReplicationDirections.init), !directions.isEmpty else {
             throw KithError(.badRequest, "direction must be one of: both, send, receive")
         }
         return directions
     }
 
-    static func documentIDs(_ value: JSONValue) throws(KithError) -> Set<DocumentID> {
+    nonisolated static func documentIDs(_ value: JSONValue) throws(KithError) -> Set<DocumentID> {
         guard let items = value.arrayValue, !items.isEmpty else {
             throw KithError(.badRequest, "doc_ids must be a list with at least one document")
         }

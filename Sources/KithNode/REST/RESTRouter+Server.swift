@@ -31,10 +31,8 @@ extension RESTRouter {
         let request = exchange.request
         switch endpoint {
         case "_kith": return try await kith(exchange)
-        case "_replicate", "_replicator":
-            throw CouchDBError.notServed(
-                "this node does not replicate over HTTP by itself yet",
-                "Let the other side pull and push, or pair two nodes")
+        case "_replicate" where request.path.count == 1: return try await replicate(exchange)
+        case "_replicator": return try await replicator(exchange)
         case "_users":
             throw CouchDBError.notServed("there are no users yet: whoever can open this socket is the administrator")
         default: break
@@ -160,7 +158,7 @@ extension RESTRouter {
         }
     }
 
-    /// What clients ask a cluster when they begin: this is a single node, with no jobs.
+    /// What clients ask a cluster when they begin: this is a single node.
     private func cluster(_ exchange: RESTExchange, _ endpoint: String) throws {
         let request = exchange.request
         switch (endpoint, request.path.dropFirst().first) {
@@ -173,8 +171,13 @@ extension RESTRouter {
         case ("_scheduler", "jobs"?), ("_scheduler", "docs"?):
             try allow(request, "GET", "HEAD")
             let list = request.path[1]
+            let rows = list == "jobs" ? scheduledJobs : scheduledDocuments
             exchange.respond(
-                HTTPAnswer(200, JSONValue(object: [("total_rows", 0), ("offset", 0), (list, [])])))
+                HTTPAnswer(
+                    200,
+                    JSONValue(object: [
+                        ("total_rows", JSONValue(rows.count)), ("offset", 0), (list, .array(rows)),
+                    ])))
         default: throw CouchDBError.notServed("\(endpoint) of CouchDB is not served here")
         }
     }
