@@ -10,6 +10,7 @@ extension NodeRunner {
         var nodeOptions = NodeOptions()
         nodeOptions.port = options.port
         nodeOptions.listen = options.listen
+        nodeOptions.administrationPort = options.administrationPort
         nodeOptions.peers = options.peers
         nodeOptions.name = options.name
         nodeOptions.discovers = options.discovers

@@ -4,6 +4,7 @@ struct NodeRunner: Sendable {
     struct Options: Sendable, Equatable {
         var port: UInt16?
         var listen: String?
+        var administrationPort: UInt16?
         var peers: [String] = []
         var name: String?
         var discovers = true

@@ -25,6 +25,8 @@ public final class Node {
     public nonisolated let name: String
     /// The TCP port on which it listens.
     public private(set) var port: UInt16 = 0
+    /// The TCP port of the loopback on which administration is served over TLS; `nil` where it is not switched on.
+    public var administrationPort: UInt16? { administration?.port }
 
     let registry: DatabaseRegistry
     let links: LinkManager
@@ -138,7 +140,9 @@ public final class Node {
         try await registry.openAll { name, error in
             log("database \(name) cannot be opened: \(error)")
         }
-        administration = try AdministrationServer(node: self)
+        administration = try AdministrationServer(
+            node: self, port: options.administrationPort ?? home.configuration.administrationPort, identity: identity)
+        if let port = administrationPort { log("administration over TLS on https://localhost:\(port)/") }
         log(
             "\(name)  \(home.identity.nodeID.short)  listening on port \(port), \(registry.all.count) databases, \(home.peerBook.peers.count) peers"
         )
@@ -324,6 +328,7 @@ public final class Node {
     /// Shows another certificate from now on.
     func show(_ tls: TLSIdentity) throws(KithError) {
         listener?.tls = try serverContext(tls)
+        try administration?.use(tls)
         links.client = try TLSContext.client(identity: tls, verify: Self.verifier(home.peerBook))
         try pairing.use(tls)
         try invitations.use(tls)

@@ -10,6 +10,8 @@ public struct NodeConfiguration: Sendable, Equatable {
     public var listen: String?
     /// Addresses (`HOST:PORT`) of peers that discovery does not reach.
     public var peers: [String]
+    /// The port of the loopback on which administration is served over TLS; `nil` for none, 0 lets the system choose.
+    public var administrationPort: UInt16?
 
     /// Makes a configuration.
     public init(name: String, port: UInt16 = NodeLimits.portDefault, listen: String? = nil, peers: [String] = []) {
@@ -29,7 +31,7 @@ public struct NodeConfiguration: Sendable, Equatable {
         let value: JSONValue
         do { value = try JSONValue(parsing: bytes) } catch { throw bad("it is not JSON: \(error.message)") }
         guard let object = value.objectValue else { throw bad("it is not a JSON object") }
-        for entry in object where !["name", "port", "listen", "peers"].contains(entry.name) {
+        for entry in object where !["name", "port", "listen", "peers", "administration"].contains(entry.name) {
             throw bad("there is no setting \"\(entry.name)\"")
         }
         guard let name = value["name"]?.stringValue, (1...64).contains(name.count) else {
@@ -53,6 +55,18 @@ public struct NodeConfiguration: Sendable, Equatable {
                 self.peers.append(text)
             }
         }
+        if let administration = value["administration"], administration != .null {
+            guard let entries = administration.objectValue else {
+                throw bad("\"administration\" must be an object such as {\"port\": 4985}")
+            }
+            for entry in entries where entry.name != "port" {
+                throw bad("there is no setting \"\(entry.name)\" in \"administration\"")
+            }
+            guard let number = administration["port"]?.int64Value, let port = UInt16(exactly: number) else {
+                throw bad("\"port\" in \"administration\" must be a number from 0 to 65535")
+            }
+            administrationPort = port
+        }
     }
 
     /// The text of `config.json`.
@@ -60,6 +74,9 @@ public struct NodeConfiguration: Sendable, Equatable {
         var object: [(String, JSONValue)] = [("name", .string(name)), ("port", JSONValue(Int64(port)))]
         if let listen { object.append(("listen", .string(listen))) }
         object.append(("peers", .array(peers.map { .string($0) })))
+        if let administrationPort {
+            object.append(("administration", JSONValue(object: [("port", JSONValue(Int64(administrationPort)))])))
+        }
         return Array((JSONValue(object: object).prettyText() + "\n").utf8)
     }
 }

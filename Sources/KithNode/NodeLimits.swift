@@ -4,7 +4,7 @@ import KithDocuments
 public enum NodeLimits {
     /// The TCP port of replication, unless the home's configuration names another.
     public static let portDefault: UInt16 = 4984
-    /// A connection that has not become a link by then is closed.
+    /// A connection that has not become a link by then is closed, and one of REST whose owner has not proved who he is.
     public static let upgradeSecondsMax = 10.0
     /// Bytes that wait for a link's socket; above it no more frames are made.
     public static let linkBufferBytesMax = 256 * 1024

@@ -7,6 +7,8 @@ public struct NodeOptions: Sendable {
     public var port: UInt16?
     /// The address to listen on, instead of the configured one.
     public var listen: String?
+    /// The port of the loopback for administration over TLS, instead of the configured one; 0 lets the system choose.
+    public var administrationPort: UInt16?
     /// Addresses (`HOST:PORT`) of peers, besides the configured ones.
     public var peers: [String] = []
     /// The name under which the node is seen, instead of the configured one.

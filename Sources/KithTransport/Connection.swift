@@ -18,7 +18,8 @@ import KithDocuments
 ///   alive, whoever else holds it or not.
 /// - Bytes arrive in order, each once. Nothing is read while `onReceive` is `nil` or reading is paused: the kernel's
 ///   buffers fill up and the peer has to wait. (Up to 64 KiB that TLS has already taken from the kernel wait with it.)
-/// - With TLS, nothing is delivered before the peer's certificate was accepted and its key proved.
+/// - With TLS, nothing is delivered before the peer's certificate was accepted and its key proved, or the peer has none
+///   and the context takes that.
 ///
 /// A connection does not reconnect, has no time-out for silence once it is ready, and does not limit what is written:
 /// who writes looks at `bufferedByteCount` and waits for `onDrained`.

@@ -6,7 +6,8 @@ public struct ConnectionInfo: Sendable {
     public let remoteAddress: SocketAddress?
     /// This end's TCP address; `nil` on a Unix socket.
     public let localAddress: SocketAddress?
-    /// The certificate the peer has shown and proved to own; `nil` without TLS.
+    /// The certificate the peer has shown and proved to own; `nil` without TLS, and where a listener
+    /// takes peers without one.
     public let peer: PeerCertificate?
     /// `TLSv1.3` or `TLSv1.2`; `nil` without TLS.
     public let tlsVersion: String?

@@ -14,6 +14,8 @@ public final class TLSContext: @unchecked Sendable {
     let verify: TLSVerify
     /// The application protocols that are spoken beside the ordinary one, and who decides about peers that speak them.
     let protocols: [String: TLSVerify]
+    /// Whether a peer that asks for no application protocol may show no certificate.
+    let takesNoCertificate: Bool
     /// What peers see of this side.
     public let identity: TLSIdentity
 
@@ -23,11 +25,16 @@ public final class TLSContext: @unchecked Sendable {
     ///   - verify: decides about peers that ask for no application protocol, or for none of `protocols`.
     ///   - protocols: application protocols (RFC 7301), each with who decides about peers that ask for it. Such a
     ///     connection speaks that and nothing else: `ConnectionInfo.applicationProtocol` says so.
+    ///   - takesNoCertificate: whether a peer that speaks none of `protocols` may show no certificate: then
+    ///     `ConnectionInfo.peer` is `nil`, and nothing is known of it. One that it shows is judged all the same.
     /// - Throws: `.internal` when OpenSSL refuses a setting.
     public static func server(
-        identity: TLSIdentity, verify: @escaping TLSVerify, protocols: [String: TLSVerify] = [:]
+        identity: TLSIdentity, verify: @escaping TLSVerify, protocols: [String: TLSVerify] = [:],
+        takesNoCertificate: Bool = false
     ) throws(KithError) -> TLSContext {
-        try TLSContext(isServer: true, identity: identity, verify: verify, protocols: protocols)
+        try TLSContext(
+            isServer: true, identity: identity, verify: verify, protocols: protocols,
+            takesNoCertificate: takesNoCertificate)
     }
 
     /// The dialling side: TLS 1.3 alone.
@@ -40,11 +47,12 @@ public final class TLSContext: @unchecked Sendable {
     ) throws(KithError) -> TLSContext {
         try TLSContext(
             isServer: false, identity: identity, verify: verify,
-            protocols: applicationProtocol.map { [$0: verify] } ?? [:])
+            protocols: applicationProtocol.map { [$0: verify] } ?? [:], takesNoCertificate: false)
     }
 
     private init(
-        isServer: Bool, identity: TLSIdentity, verify: @escaping TLSVerify, protocols: [String: TLSVerify]
+        isServer: Bool, identity: TLSIdentity, verify: @escaping TLSVerify, protocols: [String: TLSVerify],
+        takesNoCertificate: Bool
     ) throws(KithError) {
         ERR_clear_error()
         guard let context = SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
@@ -64,7 +72,8 @@ public final class TLSContext: @unchecked Sendable {
         SSL_CTX_set_num_tickets(context, 0)
         kith_SSL_CTX_set_buffers(
             context, TransportLimits.tlsReadAheadBytes, TransportLimits.peerCertificateBytesMax)
-        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+        SSL_CTX_set_verify(
+            context, SSL_VERIFY_PEER | (takesNoCertificate ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT), nil)
         SSL_CTX_set_cert_verify_callback(context, verifyPeerCertificate, nil)
         if isServer {
             if !protocols.isEmpty { SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil) }
@@ -80,6 +89,7 @@ public final class TLSContext: @unchecked Sendable {
         self.isServer = isServer
         self.verify = verify
         self.protocols = protocols
+        self.takesNoCertificate = takesNoCertificate
         self.identity = identity
     }
 

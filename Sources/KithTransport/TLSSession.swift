@@ -77,7 +77,9 @@ final class TLSSession {
         ERR_clear_error()
         let result = SSL_do_handshake(ssl)
         if result == 1 {
-            if peer == nil { return .failed(missingCertificate) }
+            if peer == nil, !context.takesNoCertificate || applicationProtocol != nil {
+                return .failed(missingCertificate)
+            }
             if !isServer, let wanted = context.protocols.keys.first, applicationProtocol != wanted {
                 return .failed(
                     KithError(.protocolViolation, "\(remoteName) does not speak \(wanted)"))

@@ -11,6 +11,9 @@ enum UpCommand: Command {
                 help: "also look for a peer at this address; may be given more than once"),
             OptionSpec("port", value: .required("PORT"), help: "listen on this port; 0 lets the system choose"),
             OptionSpec("listen", value: .required("ADDRESS"), help: "listen on this address only"),
+            OptionSpec(
+                "admin-port", value: .required("PORT"),
+                help: "also serve administration over TLS on this port of localhost; 0 lets the system choose"),
             OptionSpec("no-discovery", help: "neither publish the node on the network nor look for others"),
             OptionSpec("name", value: .required("NAME"), help: "be seen under this name"),
         ],
@@ -26,6 +29,7 @@ enum UpCommand: Command {
         var options = NodeRunner.Options()
         options.port = try arguments.value("port").map(NumberArgument.port)
         options.listen = arguments.value("listen")
+        options.administrationPort = try arguments.value("admin-port").map(NumberArgument.port)
         options.peers = arguments.values("peer")
         options.name = arguments.value("name")
         options.discovers = !arguments.has("no-discovery")

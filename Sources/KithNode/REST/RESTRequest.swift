@@ -12,6 +12,8 @@ struct RESTRequest: Sendable {
     var headers = HTTPHeaders()
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
     var minorVersion = 1
+    /// Whether it came over TLS.
+    var isSecure = false
 
     /// A query item that must be a whole number.
     ///
@@ -115,6 +117,6 @@ struct RESTRequest: Sendable {
     /// The URL of something on this node, as the client names the node.
     func location(_ segments: [String]) -> String {
         let path = segments.map { "/" + HTTPTarget.percentEncoded($0) }.joined()
-        return headers["Host"].map { "http://" + $0 + path } ?? path
+        return headers["Host"].map { (isSecure ? "https://" : "http://") + $0 + path } ?? path
     }
 }

@@ -2,11 +2,12 @@ import KithDocuments
 import KithTransport
 import KithWire
 
-/// One connection of the administration socket: one request after the other.
+/// One connection on which REST is served: one request after the other.
 @LoopActor
-final class AdministrationConnection {
+final class RESTConnection {
     private let connection: Connection
     private let router: RESTRouter
+    private let gate: RESTGate
     private var parser = HTTPRequestParser()
     private var head: HTTPRequestHead?
     /// The body of the request that is coming, where it is collected …
@@ -20,12 +21,15 @@ final class AdministrationConnection {
     private var isParsing = false
     /// Whether nothing of what comes is taken any more.
     private var isCut = false
+    /// Ends a connection of which nobody knows whose it is.
+    private var timer: LoopTimer?
     /// Called once, when the connection is gone.
     var onDone: (() -> Void)?
 
-    init(_ connection: Connection, router: RESTRouter) {
+    init(_ connection: Connection, router: RESTRouter, gate: RESTGate) {
         self.connection = connection
         self.router = router
+        self.gate = gate
     }
 
     func start() {
@@ -34,6 +38,9 @@ final class AdministrationConnection {
         connection.onClose = { [weak self] _ in self?.closed() }
         // A client may say that it sends no more and still wait for its answer.
         connection.onEnd = { [weak self] in self?.ended() }
+        guard gate.caller == .nobody else { return }
+        // It has one answer, and little time for it.
+        timer = EventLoop.shared.schedule(afterSeconds: NodeLimits.upgradeSecondsMax) { [weak self] in self?.cut() }
     }
 
     /// Closes as soon as no request is under way.
@@ -52,6 +59,8 @@ final class AdministrationConnection {
     }
 
     private func closed() {
+        timer?.cancel()
+        timer = nil
         exchange?.connectionClosed()
         exchange = nil
         let onDone = onDone
@@ -104,6 +113,7 @@ final class AdministrationConnection {
     private func take(_ event: HTTPRequestEvent) throws {
         switch event {
         case .head(let head):
+            if let refusal = gate.refusal(of: head) { return refuse(refusal, withoutBody: head.method == "HEAD") }
             self.head = head
             body = []
             let isStreamed = head.method == "PUT" && RESTRouter.takesBodyAsStream(Self.request(head, body: []))
@@ -132,6 +142,14 @@ final class AdministrationConnection {
         }
     }
 
+    /// Answers with an error, and takes nothing more: whatever comes behind is not looked at.
+    private func refuse(_ error: CouchDBError, withoutBody: Bool) {
+        isFinishing = true
+        isCut = true
+        connection.write(HTTPAnswer.error(error).bytes(keepsAlive: false, withoutBody: withoutBody))
+        connection.close()
+    }
+
     private static func request(_ head: HTTPRequestHead, body: [UInt8]) -> RESTRequest {
         RESTRequest(
             method: head.method, path: head.target.segments.filter { !$0.isEmpty },
@@ -141,11 +159,13 @@ final class AdministrationConnection {
 
     private func handle(_ stream: RESTBody?) {
         guard let head else { return }
-        let request = Self.request(head, body: body)
+        var request = Self.request(head, body: body)
+        request.isSecure = gate.door != .socket
         body = []
         self.head = nil
         let exchange = RESTExchange(
-            request: request, body: stream, connection: connection, keepsAlive: head.keepsAlive && !isFinishing
+            request: request, body: stream, connection: connection,
+            keepsAlive: head.keepsAlive && !isFinishing && gate.caller != .nobody
         ) {
             [weak self] keepsAlive in self?.finished(keepsAlive)
         }
