@@ -21,7 +21,8 @@ protocol TurnHandler: AnyObject {
 ///
 /// It starts on first use and runs until the process ends. What is isolated to `LoopActor` runs on it. It is also a
 /// task executor: `Task(executorPreference: EventLoop.shared) { … }` keeps the continuations of work that is not
-/// isolated, or belongs to another actor, on the loop's thread.
+/// isolated, or belongs to another actor, on the loop's thread. In such a task **every** `await` gives the loop a turn, also that
+/// of a function of the same actor: code that looks at something and then waits for it to change must not run in one.
 ///
 /// A turn of the loop is: wait for events, note them, run due timers, run what was posted, then let every connection
 /// that has something to do read and write a bounded amount.
@@ -106,13 +107,11 @@ public final class EventLoop: TaskExecutor {
         }
     }
 
-    /// Runs work beside the loop that would hold it up, on the system's threads; also for a task that prefers the loop.
+    /// Runs work that would hold up the loop on the system's threads.
     ///
     /// - Throws: what `body` throws.
-    public nonisolated static func beside<T: Sendable>(
-        _ body: @Sendable () async throws -> T
-    ) async rethrows -> T {
-        try await withTaskExecutorPreference(globalConcurrentExecutor) { try await body() }
+    public nonisolated static func beside<T: Sendable>(_ body: @Sendable () throws -> T) async rethrows -> T {
+        try body()
     }
 
     // MARK: Time

@@ -171,8 +171,7 @@ final class RESTConnection {
         }
         self.exchange = exchange
         let router = self.router
-        // Without the preference each answer of the store would come back by way of another thread.
-        Task.immediate(executorPreference: EventLoop.shared) { await router.handle(exchange) }
+        Task.immediate { await router.handle(exchange) }
     }
 
     private func finished(_ keepsAlive: Bool) {
