@@ -33,6 +33,7 @@ let package = Package(
             name: "KithTransport", dependencies: ["KithDocuments", "KithWire", "COpenSSL", "CLinux", "CCurl"],
             exclude: ["DESIGN.md"]),
         .target(name: "KithTrust", dependencies: ["KithDocuments", "COpenSSL", "CLinux"], exclude: ["DESIGN.md"]),
+        .target(name: "KithAccess", dependencies: ["KithDocuments", "COpenSSL"], exclude: ["DESIGN.md"]),
         .target(name: "KithDiscovery", dependencies: ["KithDocuments", "CAvahi"], exclude: ["DESIGN.md"]),
         .target(
             name: "KithReplication", dependencies: ["KithDocuments", "KithStore", "KithWire"], exclude: ["DESIGN.md"]),
@@ -40,7 +41,7 @@ let package = Package(
             name: "KithNode",
             dependencies: [
                 "KithDocuments", "KithStore", "KithWire", "KithTransport", "KithTrust", "KithDiscovery",
-                "KithReplication", "CLinux",
+                "KithReplication", "KithAccess", "CLinux",
             ], exclude: ["DESIGN.md"]),
         .target(name: "Kith", dependencies: ["KithDocuments", "KithStore", "KithTrust", "KithNode"]),
         .target(
@@ -74,6 +75,7 @@ let package = Package(
         .testTarget(name: "KithWireTests", dependencies: ["KithWire"]),
         .testTarget(name: "KithTransportTests", dependencies: ["KithTransport", "KithTrust"]),
         .testTarget(name: "KithTrustTests", dependencies: ["KithTrust"]),
+        .testTarget(name: "KithAccessTests", dependencies: ["KithAccess", "KithDocuments"]),
         // Prints what discovery sees; a process of its own, since the tests give it other surroundings (no D-Bus, a LAN).
         .executableTarget(
             name: "KithDiscoveryProbe", dependencies: ["KithDiscovery"], path: "Tests/KithDiscoveryProbe"),

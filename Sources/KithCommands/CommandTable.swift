@@ -6,6 +6,7 @@ enum CommandTable {
         TrustCommand.self, UntrustCommand.self, PeersCommand.self, PeersSetCommand.self,
         PeersShowCommand.self, PeersRenameCommand.self, PeersVerifyCommand.self, PeersRevokeCommand.self,
         PeersRestoreCommand.self, CertRenewCommand.self, KeyRotateCommand.self,
+        UsersCommand.self, UsersAddCommand.self, UsersSetCommand.self, UsersRemoveCommand.self,
         DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseSetCommand.self, DatabaseDeleteCommand.self,
         DatabaseDigestCommand.self,
         DatabaseCheckCommand.self, DatabaseCompactCommand.self, DatabaseBackupCommand.self, DatabaseRestoreCommand.self,

@@ -21,12 +21,17 @@ public final class NodeHome: Sendable {
     private let currentIdentity: Mutex<NodeIdentity>
     /// The nodes that this one trusts.
     public let peerBook: PeerBook
+    /// Who can log in with a name and a password.
+    public let userBook: UserBook
 
-    private init(path: String, configuration: NodeConfiguration, identity: NodeIdentity, peerBook: PeerBook) {
+    private init(
+        path: String, configuration: NodeConfiguration, identity: NodeIdentity, peerBook: PeerBook, userBook: UserBook
+    ) {
         self.path = path
         self.configuration = configuration
         currentIdentity = Mutex(identity)
         self.peerBook = peerBook
+        self.userBook = userBook
     }
 
     /// The Unix socket of the running node.
@@ -78,7 +83,9 @@ public final class NodeHome: Sendable {
         try HomeFile.write(configuration.encoded(), to: path + "/config.json")
         let book = try PeerBook(path: path + "/peers.json", ownIDs: [identity.nodeID] + identity.formerIDs)
         try HomeFile.write(Array("\(formatVersion)\n".utf8), to: path + "/format")
-        return NodeHome(path: path, configuration: configuration, identity: identity, peerBook: book)
+        return NodeHome(
+            path: path, configuration: configuration, identity: identity, peerBook: book,
+            userBook: try UserBook(path: path + "/users.json"))
     }
 
     /// Opens a home.
@@ -98,7 +105,8 @@ public final class NodeHome: Sendable {
         let identity = try NodeIdentity.load(fromFolder: path + "/identity")
         return NodeHome(
             path: path, configuration: configuration, identity: identity,
-            peerBook: try PeerBook(path: path + "/peers.json", ownIDs: [identity.nodeID] + identity.formerIDs))
+            peerBook: try PeerBook(path: path + "/peers.json", ownIDs: [identity.nodeID] + identity.formerIDs),
+            userBook: try UserBook(path: path + "/users.json"))
     }
 
     /// Makes a new certificate for the node's key, durably.

@@ -32,6 +32,10 @@ public enum NodeLimits {
     static let discardedBodyBytesMax = 16 << 20
     /// Bytes of an attachment that are read and sent at a time.
     static let attachmentPieceBytes = 256 * 1024
+    /// Fields of an index …
+    static let indexFieldsMax = 100
+    /// … and indexes that are listed.
+    static let indexesListedMax = 1_000
     /// JSON of a request that is read on the event loop; what is longer is read beside it.
     static let parsedOnLoopBytesMax = 16 * 1024
     /// Rows of one page when a list is streamed …

@@ -139,7 +139,24 @@ POST /db/_find {"selector":{},"sort":["_id"],"skip":9223372036854775807,"bookmar
 POST /db/_find {"selector":{},"skip":9223372036854775807,"limit":9223372036854775807} 200
 POST /db/_explain {"selector":{}} 200
 GET /db/_index - 200
-POST /db/_index {"index":{"fields":["a"]}} 501 not_implemented
+POST /db/_index {"index":{"fields":["a"]}} 200
+POST /db/_index {"index":{"fields":["a"]},"ddoc":"by-a","name":"a"} 200
+POST /db/_index {"index":{"fields":[]}} 400 bad_request
+POST /db/_index {"index":{"fields":[1]}} 400 bad_request
+POST /db/_index {"index":{"fields":["a"]},"type":"text"} 501 not_implemented
+DELETE /db/_index/_design/by-a/json/b - 404 not_found
+DELETE /db/_index/_design/by-a/json/a - 200
+DELETE /db/_index/_design/by-a/json/a - 404 not_found
+GET /_kith/users - 200
+PUT /_kith/users/ann {"roles":["staff"]} 400 bad_request
+PUT /_kith/users/ann {"password":"short"} 400 bad_request
+PUT /_kith/users/a:b {"password":"correct horse"} 400 bad_request
+PUT /_kith/users/ann {"password":"correct horse","role":"x"} 400 bad_request
+PUT /_kith/users/ann {"password":"correct horse","roles":["staff"]} 201
+PUT /_kith/users/ann {"disabled":true} 200
+GET /_kith/users/ann - 200
+DELETE /_kith/users/ann - 200
+DELETE /_kith/users/ann - 404 not_found
 GET /db/_revs_limit - 200
 PUT /db/_revs_limit 500 200
 PUT /db/_revs_limit "x" 400 bad_request

@@ -38,24 +38,10 @@ enum ServerCredentials {
         }
         try context.console.flush()
         context.console.noteRaw("Password for \(DisplayText.safe(user)): ")
-        return auth(user, readSecret(context))
+        return auth(user, SecretInput.line(context))
     }
 
     private static func auth(_ user: String, _ password: String) -> JSONValue {
         ["basic": ["username": .string(user), "password": .string(password)]]
-    }
-
-    /// A line of the terminal that is not shown while it is typed.
-    private static func readSecret(_ context: CommandContext) -> String {
-        var before = termios()
-        tcgetattr(STDIN_FILENO, &before)
-        var hidden = before
-        hidden.c_lflag &= ~tcflag_t(ECHO)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
-        defer {
-            tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-            context.console.noteRaw("\n")
-        }
-        return readLine() ?? ""
     }
 }

@@ -51,6 +51,7 @@ extension RESTRouter {
             }
             return try await attachment(exchange, keyspace, id, rest.joined(separator: "/"))
         }
+        if endpoint == "_index" { return try await indexes(exchange, keyspace) }
         guard path.count == 2 else {
             throw CouchDBError.notServed("there is no endpoint below /\(name)/\(endpoint.prefix(100)) here")
         }
@@ -101,7 +102,6 @@ extension RESTRouter {
         case "_find":
             try allow(request, "POST")
             try await find(exchange, keyspace)
-        case "_index": try indexes(exchange)
         case "_explain":
             // CouchDB's has a body, Kith's own an ID.
             try allow(request, "GET", "HEAD", "POST")

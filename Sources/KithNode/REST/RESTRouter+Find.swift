@@ -191,13 +191,6 @@ extension RESTRouter {
 
     // MARK: What there is to say about a query
 
-    private static var allDocumentsIndex: JSONValue {
-        JSONValue(object: [
-            ("ddoc", .null), ("name", "_all_docs"), ("type", "special"),
-            ("def", JSONValue(object: [("fields", .array([JSONValue(object: [("_id", "asc")])]))])),
-        ])
-    }
-
     /// `POST /DATABASE/_explain`.
     func explainFind(_ exchange: RESTExchange, _ name: KeyspaceName) throws {
         let request = try FindRequest(exchange.request.jsonObject())
@@ -213,17 +206,5 @@ extension RESTRouter {
                     ("skip", JSONValue(request.skip)), ("fields", fields), ("covering", false), ("opts", [:]),
                     ("warning", .string(Self.warning)),
                 ])))
-    }
-
-    /// `/DATABASE/_index`: the order of IDs is the only index yet.
-    func indexes(_ exchange: RESTExchange) throws {
-        try allow(exchange.request, "GET", "HEAD", "POST", "DELETE")
-        guard exchange.request.method == "GET" || exchange.request.method == "HEAD" else {
-            throw CouchDBError.notServed(
-                "indexes are not made yet", "_find works without them, and looks at every document")
-        }
-        exchange.respond(
-            HTTPAnswer(
-                200, JSONValue(object: [("total_rows", 1), ("indexes", .array([Self.allDocumentsIndex]))])))
     }
 }

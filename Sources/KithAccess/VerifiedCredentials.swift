@@ -1,0 +1,45 @@
+import KithDocuments
+
+/// Credentials that were right a moment ago: who sends them with each request (Basic, RFC 7617) costs one verification and not
+/// one for each.
+///
+/// Nothing here is a password or a hash that could be tried out: each is kept as HMAC with a key of the process.
+public struct VerifiedCredentials: Sendable {
+    private struct Entry: Sendable {
+        var password: PasswordHash
+        var end: UInt64
+    }
+
+    private let hash: KeyedHash
+    private var entries: [[UInt8]: Entry] = [:]
+    /// The keys of `entries` as they came, with some that are there no more.
+    private var order: [[UInt8]] = []
+
+    /// - Throws: `.internal` when there is no randomness.
+    public init() throws(KithError) { hash = try KeyedHash() }
+
+    /// Whether this password was right for this user not long ago, and is still the user's.
+    public func has(_ user: User, _ password: [UInt8], now: UInt64) -> Bool {
+        guard let entry = entries[hash(Array(user.name.utf8), password)] else { return false }
+        return now < entry.end && entry.password == user.password
+    }
+
+    /// Notes that it is right; the oldest goes where there are too many.
+    public mutating func note(_ user: User, _ password: [UInt8], now: UInt64) {
+        let key = hash(Array(user.name.utf8), password)
+        if entries.updateValue(Entry(password: user.password, end: now + AccessLimits.rememberedSeconds), forKey: key)
+            == nil
+        {
+            order.append(key)
+        }
+        while entries.count > AccessLimits.rememberedMax || order.count > 2 * AccessLimits.rememberedMax {
+            entries[order.removeFirst()] = nil
+        }
+    }
+
+    /// Forgets everything.
+    public mutating func removeAll() {
+        entries = [:]
+        order = []
+    }
+}
