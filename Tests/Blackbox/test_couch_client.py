@@ -2,6 +2,8 @@
 
 import json
 import re
+import ssl
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -293,6 +295,25 @@ class CouchClient(NodeTestCase):
         for name in server.databases["notes"].local:
             self.assertNotIn("alice", json.dumps(server.databases["notes"].local[name]))
             self.assertRegex(name, re.compile("^_local/kith-[0-9a-f]{40}$"))
+
+    def test_certificates(self):
+        """a server is believed by its certificate and name: --ca-file, and nobody else"""
+        folder = Path(self.node.folder.parent)
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
+             "-subj", "/CN=couch", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem",
+             "-out", folder / "ca.pem"], check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "ca.pem", folder / "key.pem")
+        server = CouchServer(context)
+        self.addCleanup(server.close)
+        server.put("notes", "theirs", {"v": 1}, attachments={"a": b"x" * 100_000})
+        self.assertEqual(self.sync("--ca-file", folder / "ca.pem", url=server.url("notes"))["received"], 1)
+        refused = self.node.run("sync", "notes", server.url("notes"))
+        self.assertEqual(refused.returncode, 17, refused.stderr)
+        self.assertIn("--ca-file", refused.stderr)
+        other = server.url("notes").replace("127.0.0.1", "localhost")
+        self.assertEqual(self.node.run("sync", "notes", other, "--ca-file", folder / "ca.pem").returncode, 17)
 
     def test_strange_servers(self):
         """what is no CouchDB, answers nonsense or too much is told, and the node goes on"""

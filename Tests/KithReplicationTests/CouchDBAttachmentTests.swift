@@ -105,6 +105,22 @@ struct CouchDBAttachmentTests {
         #expect(other.failure?.mayHelp == true)
     }
 
+    @Test("a server that knows no parts answers with the attachment in the document")
+    func receivesInline() throws {
+        let (script, number) = try start()
+        script.reply(
+            number, 200,
+            """
+            [{"ok":{"_id":"doc","_rev":"\(Self.revision)","v":1,"_attachments":{"a":{"content_type":"text/plain",\
+            "digest":"md5-XUFAKrxLKna5cZ2REBfFkg==","data":"aGVsbG8=","revpos":1}}}}]
+            """, ["Content-Type": "application/json"])
+        script.settle()
+        #expect(script.isCompleted)
+        let id = try DocumentID("doc")
+        let document = try #require(try script.database.read { try $0.document(id) })
+        #expect(document.attachments["a"]?.digest.description == "sha1-qvTGHdzF6KLavt4PO0gs2a6pQ00=")
+    }
+
     @Test("a document is sent with what the server lacks, in as many bytes as were said")
     func sends() throws {
         let script = try CouchDBServerScript(.send) { request in

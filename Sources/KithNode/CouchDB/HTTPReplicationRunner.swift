@@ -20,6 +20,10 @@ final class HTTPReplicationRunner {
     private var hasOfferedAgain = false
     /// Whether the server has answered what it was asked first.
     private var hasReached = false
+    private static let publishNanoseconds: UInt64 = 100_000_000
+    private var publishedNanoseconds: UInt64 = 0
+    private var publishedState: ReplicationStatus.State?
+    private var publishTimer: HTTPClientTimer?
     /// What sessions before have counted.
     private var before = ReplicationStatus()
 
@@ -121,6 +125,25 @@ final class HTTPReplicationRunner {
         } else if status.revisionsSent + status.revisionsReceived > 0 {
             backoff.succeeded()
         }
+        publish()
+    }
+
+    /// Tells of what has changed, at once where the state has, and a few times in a second otherwise.
+    private func publish() {
+        let now = EventLoop.monotonicNanoseconds
+        let isUrgent = report.status.state != publishedState || report.result != nil
+        guard isUrgent || now >= publishedNanoseconds + Self.publishNanoseconds else {
+            guard publishTimer == nil else { return }
+            publishTimer = HTTPClientActor.schedule(afterSeconds: Double(Self.publishNanoseconds) / 1e9) {
+                [weak self] in
+                self?.publishTimer = nil
+                self?.publish()
+            }
+            return
+        }
+        (publishedNanoseconds, publishedState) = (now, report.status.state)
+        publishTimer?.cancel()
+        publishTimer = nil
         onReport(report)
     }
 
@@ -158,7 +181,8 @@ final class HTTPReplicationRunner {
                 && (!mayHelp || backoff.failures >= attempts)
             guard !givesUp else { return finish(.failure(error)) }
             report.retryAt = WallClock.seconds + Int64(delay.rounded(.up))
-            onReport(report)
+            publishedNanoseconds = 0
+            publish()
             timer = HTTPClientActor.schedule(afterSeconds: delay) { [weak self] in self?.begin() }
         }
     }
@@ -171,6 +195,6 @@ final class HTTPReplicationRunner {
         observation = nil
         report.isRunning = false
         report.result = result
-        onReport(report)
+        publish()
     }
 }

@@ -18,7 +18,11 @@ extension CouchDBReplicator {
                 }
                 readCheckpoints(instanceStartTime: value["instance_start_time"])
             } catch {
-                fail(error)
+                let error = error as? KithError ?? KithError(.protocolViolation, "\(error)")
+                end(
+                    .failed(
+                        KithError(error.code, "\(configuration.peerName): \(error.message)", remedy: error.remedy),
+                        mayHelp: false, retryAfterSeconds: nil))
             }
         }
     }

@@ -1,7 +1,5 @@
 /// The limits of requests of HTTP, each with what follows from it.
 public enum HTTPClientLimits {
-    /// Connections to one server at the same time; more requests wait for one.
-    static let connectionsPerHostMax = 8
     /// Connections that are kept for later requests.
     static let idleConnectionsMax = 16
     /// Making a connection, TLS included, takes at most so long.

@@ -29,7 +29,6 @@ final class HTTPClientThread: SerialExecutor {
         precondition(curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, "libcurl cannot be set up")
         guard let multi = curl_multi_init() else { preconditionFailure("no memory for libcurl") }
         multiAddress = UInt(bitPattern: multi)
-        _ = kith_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, HTTPClientLimits.connectionsPerHostMax)
         _ = kith_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, HTTPClientLimits.idleConnectionsMax)
         var thread = pthread_t()
         let started = pthread_create(&thread, nil, httpClientThread, Unmanaged.passRetained(self).toOpaque())
@@ -106,6 +105,11 @@ final class HTTPClientThread: SerialExecutor {
 /// The thread's function, free because C calls it.
 private func httpClientThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     kith_name_thread("kith-http")
+    // OpenSSL writes with `write`, which raises the signal on this thread when the server has gone; libcurl leaves signals alone.
+    var broken = sigset_t()
+    sigemptyset(&broken)
+    sigaddset(&broken, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &broken, nil)
     guard let argument else { return nil }
     Unmanaged<HTTPClientThread>.fromOpaque(argument).takeUnretainedValue().run()
     return nil

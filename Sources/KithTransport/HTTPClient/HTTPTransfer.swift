@@ -36,7 +36,8 @@ public final class HTTPTransfer {
         _ request: HTTPClientRequest, number: UInt64, handler: any HTTPTransferHandler
     ) throws(KithError) -> HTTPTransfer {
         let transfer = try HTTPTransfer(request, number: number, handler: handler)
-        try transfer.begin()
+        // Not from within libcurl's own call, which a request may be the answer to.
+        HTTPClientActor.post { transfer.begin() }
         return transfer
     }
 
@@ -113,13 +114,14 @@ public final class HTTPTransfer {
         }
     }
 
-    private func begin() throws(KithError) {
-        guard let easy else { return }
+    private func begin() {
+        guard let easy, handler != nil else { return close() }
         HTTPClientThread.shared.transfers[UInt(bitPattern: easy)] = self
         let code = curl_multi_add_handle(HTTPClientThread.shared.multi, easy)
         guard code == CURLM_OK else {
             close()
-            throw KithError(.internal, "libcurl does not begin a request: error \(code.rawValue)")
+            handler?.failed(self, KithError(.internal, "libcurl does not begin a request: error \(code.rawValue)"))
+            return
         }
     }
 
