@@ -45,6 +45,9 @@ struct AddressBook {
         for (address, owner) in owners where owner == id { owners[address] = nil }
     }
 
+    /// Configured addresses at which nobody has answered yet.
+    var unowned: [SocketAddress] { configured.filter { owners[$0] == nil } }
+
     /// Where discovery has seen a node, best first.
     func discovered(shortID: String) -> [SocketAddress] { discovered[shortID] ?? [] }
 

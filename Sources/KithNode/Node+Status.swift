@@ -80,6 +80,7 @@ extension Node {
         }
         for peer in home.peerBook.peers { problems += links.problems(of: peer) }
         problems += trustProblems
+        if let site { problems += site.problems(own: identity.peerView) }
         // What was switched off on purpose is no problem.
         if discovers, case .off(let reason, let remedy) = discoveryStatus {
             problems.append(

@@ -41,6 +41,7 @@ public final class Node {
     let pairing: PairingManager
     let invitations: InvitationManager
     let trustManager: TrustManager
+    let site: SiteKeeper?
     var keyAlarms = KeyAlarms()
     var certificateTimer: LoopTimer?
     private var listener: Listener?
@@ -69,7 +70,7 @@ public final class Node {
             path: home.path + "/replications.json", manager: httpReplications, registry: registry, log: log)
         let identity = try TLSIdentity(
             certificatePEM: home.identity.certificatePEM, privateKeyPEM: home.identity.privateKeyPEM)
-        let client = try TLSContext.client(identity: identity, verify: Self.verifier(home.peerBook))
+        let client = try TLSContext.client(identity: identity, verify: Self.verifier(home))
         self.identity = identity
         var addresses: [SocketAddress] = []
         for text in home.configuration.peers + options.peers {
@@ -87,10 +88,14 @@ public final class Node {
         invitations = try InvitationManager(
             identity: identity, ownID: home.identity.nodeID, ownName: shownName, book: home.peerBook,
             newcomers: newcomers, log: log)
+        site = home.site.map { [book = home.peerBook, id = home.identity.nodeID, log] authority in
+            SiteKeeper(
+                authority: authority, grants: home.configuration.site ?? SiteGrants(), ownID: id, book: book, log: log)
+        }
         trustManager = try TrustManager(identity: home.identity, tls: identity, book: home.peerBook, log: log)
     }
 
-    private var identity: TLSIdentity
+    private(set) var identity: TLSIdentity
 
     /// Starts a node.
     ///
@@ -125,6 +130,7 @@ public final class Node {
             return try trust(id, name: name, terms: terms, method: method)
         }
         beginTrust()
+        try beginSite()
         registry.onOpen = { [weak self] database in
             guard let self else { return }
             database.onChange = { [weak self] in self?.links.databaseChanged($0, $1) }
@@ -174,6 +180,7 @@ public final class Node {
         pairing.stop()
         invitations.stop()
         trustManager.stop()
+        site?.stop()
         certificateTimer?.cancel()
         newcomers.onTrust = nil
         await administration?.stop()
@@ -264,16 +271,10 @@ public final class Node {
 
     // MARK: The network
 
-    /// Trusts the keys of the book and nothing else; names and dates decide nothing.
-    private nonisolated static func verifier(_ book: PeerBook) -> TLSVerify {
-        { certificate in
-            let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
-            if book.peer(id) != nil { return .trusted }
-            return .refused(
-                KithError(
-                    .notTrusted, "the node \(id.short) is not trusted here",
-                    remedy: "If it is yours: kith trust \(id)"))
-        }
+    /// Who is let in, see `TrustDecision`.
+    private nonisolated static func verifier(_ home: NodeHome) -> TLSVerify {
+        let decision = TrustDecision(book: home.peerBook, site: home.site)
+        return { decision.verdict($0) }
     }
 
     private func listen() throws(KithError) {
@@ -311,6 +312,7 @@ public final class Node {
         default: break
         }
         let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
+        site?.look(at: certificate)
         // Trust may have been taken back during the handshake.
         guard home.peerBook.peer(id) != nil, id != home.identity.nodeID else { return connection.abort() }
         let inbound = InboundConnection(connection, info: info, peer: id, registry: registry, links: links, log: log)
@@ -329,7 +331,7 @@ public final class Node {
     func show(_ tls: TLSIdentity) throws(KithError) {
         listener?.tls = try serverContext(tls)
         try administration?.use(tls)
-        links.client = try TLSContext.client(identity: tls, verify: Self.verifier(home.peerBook))
+        links.client = try TLSContext.client(identity: tls, verify: Self.verifier(home))
         try pairing.use(tls)
         try invitations.use(tls)
         try trustManager.use(tls)
@@ -339,7 +341,7 @@ public final class Node {
     /// Who asks for pairing, or tells of keys, may have any key, and can speak nothing else.
     private func serverContext(_ identity: TLSIdentity) throws(KithError) -> TLSContext {
         try TLSContext.server(
-            identity: identity, verify: Self.verifier(home.peerBook),
+            identity: identity, verify: Self.verifier(home),
             protocols: [
                 PairingSession.applicationProtocol: { _ in .trusted },
                 InvitationSession.applicationProtocol: { _ in .trusted },
@@ -423,6 +425,7 @@ public final class Node {
         with id: NodeID, of database: DatabaseName? = nil, _ change: (inout PeerSharing) -> Void
     ) throws(KithError) -> Peer {
         let old = home.peerBook.peer(id)
+        try checkGrants(old, database, change)
         let peer = try home.peerBook.setSharing(id, of: database, change)
         if let old { links.sharingChanged(from: old) }
         let what = database.map { "database \($0)" } ?? "databases"

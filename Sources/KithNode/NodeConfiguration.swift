@@ -12,6 +12,8 @@ public struct NodeConfiguration: Sendable, Equatable {
     public var peers: [String]
     /// The port of the loopback on which administration is served over TLS; `nil` for none, 0 lets the system choose.
     public var administrationPort: UInt16?
+    /// Whether nodes are trusted that the site's authority has signed, and what they may do; `nil` without a site.
+    public var site: SiteGrants?
 
     /// Makes a configuration.
     public init(name: String, port: UInt16 = NodeLimits.portDefault, listen: String? = nil, peers: [String] = []) {
@@ -31,7 +33,8 @@ public struct NodeConfiguration: Sendable, Equatable {
         let value: JSONValue
         do { value = try JSONValue(parsing: bytes) } catch { throw bad("it is not JSON: \(error.message)") }
         guard let object = value.objectValue else { throw bad("it is not a JSON object") }
-        for entry in object where !["name", "port", "listen", "peers", "administration"].contains(entry.name) {
+        let known = ["name", "port", "listen", "peers", "administration", "site"]
+        for entry in object where !known.contains(entry.name) {
             throw bad("there is no setting \"\(entry.name)\"")
         }
         guard let name = value["name"]?.stringValue, (1...64).contains(name.count) else {
@@ -47,6 +50,9 @@ public struct NodeConfiguration: Sendable, Equatable {
         if let listen = value["listen"], listen != .null {
             guard let text = listen.stringValue else { throw bad("\"listen\" must be an address") }
             self.listen = text
+        }
+        if let site = value["site"] {
+            do throws(KithError) { self.site = try SiteGrants(site) } catch { throw bad(error.message) }
         }
         if let peers = value["peers"] {
             guard let items = peers.arrayValue else { throw bad("\"peers\" must be a list of HOST:PORT") }
@@ -77,6 +83,7 @@ public struct NodeConfiguration: Sendable, Equatable {
         if let administrationPort {
             object.append(("administration", JSONValue(object: [("port", JSONValue(Int64(administrationPort)))])))
         }
+        if let site { object.append(("site", site.json)) }
         return Array((JSONValue(object: object).prettyText() + "\n").utf8)
     }
 }

@@ -23,10 +23,14 @@ public final class NodeHome: Sendable {
     public let peerBook: PeerBook
     /// Who can log in with a name and a password.
     public let userBook: UserBook
+    /// The site's own authority, where the configuration speaks of one.
+    public let site: SiteAuthority?
 
     private init(
-        path: String, configuration: NodeConfiguration, identity: NodeIdentity, peerBook: PeerBook, userBook: UserBook
+        path: String, configuration: NodeConfiguration, identity: NodeIdentity, peerBook: PeerBook, userBook: UserBook,
+        site: SiteAuthority?
     ) {
+        self.site = site
         self.path = path
         self.configuration = configuration
         currentIdentity = Mutex(identity)
@@ -61,11 +65,12 @@ public final class NodeHome: Sendable {
     ///   - path: where; folders above it are made as needed.
     ///   - name: the node's name for people, 1 to 64 characters.
     ///   - port: the TCP port to listen on.
-    /// - Throws: `.alreadyInitialised` when there is a home, `.homeNotWritable` when the folder cannot be written,
+    ///   - site: makes it a node of a site.
+    /// - Throws: `.badConfiguration`, `.damaged` for files of the site that cannot be used; `.alreadyInitialised` when there is a home, `.homeNotWritable` when the folder cannot be written,
     ///   `.newerFormat` when a newer version made it.
-    public static func create(at path: String, name: String, port: UInt16 = NodeLimits.portDefault) throws(KithError)
-        -> NodeHome
-    {
+    public static func create(
+        at path: String, name: String, port: UInt16 = NodeLimits.portDefault, site: SiteSetup? = nil
+    ) throws(KithError) -> NodeHome {
         let path = absolute(path)
         if let version = try format(at: path) {
             try check(version: version, path: path)
@@ -75,17 +80,46 @@ public final class NodeHome: Sendable {
         }
         try makeFolder(path, withParents: true)
         for part in ["/identity", "/databases", "/run"] { try makeFolder(path + part, withParents: false) }
-        let identity =
-            access(path + "/identity/key.pem", F_OK) == 0
-            ? try NodeIdentity.load(fromFolder: path + "/identity")
-            : try NodeIdentity.create(inFolder: path + "/identity", name: name)
-        let configuration = NodeConfiguration(name: name, port: port)
+        let authority = try site.map { setup throws(KithError) in try make(setup, at: path) }
+        let identity = try identity(at: path + "/identity", name: name, site)
+        var configuration = NodeConfiguration(name: name, port: port)
+        configuration.site = site?.grants
         try HomeFile.write(configuration.encoded(), to: path + "/config.json")
         let book = try PeerBook(path: path + "/peers.json", ownIDs: [identity.nodeID] + identity.formerIDs)
         try HomeFile.write(Array("\(formatVersion)\n".utf8), to: path + "/format")
         return NodeHome(
             path: path, configuration: configuration, identity: identity, peerBook: book,
-            userBook: try UserBook(path: path + "/users.json"))
+            userBook: try UserBook(path: path + "/users.json"), site: authority)
+    }
+
+    /// Copies the files of a site's authority into a home.
+    private static func make(_ setup: SiteSetup, at path: String) throws(KithError) -> SiteAuthority {
+        let folder = path + "/site"
+        try makeFolder(folder, withParents: false)
+        for (from, name, bytesMax) in [
+            (setup.authorityPath, SiteAuthority.certificateFileName, TrustLimits.pemFileBytesMax),
+            (setup.listPath, SiteAuthority.listFileName, TrustLimits.siteListBytesMax),
+        ] {
+            guard let from else { continue }
+            try HomeFile.write(try HomeFile.read(from, bytesMax: bytesMax), to: folder + "/" + name)
+        }
+        return try SiteAuthority(folder: folder)
+    }
+
+    /// The identity of a new home: what an interrupted making has left, what the operator gives, or a new one.
+    private static func identity(
+        at folder: String, name: String, _ site: SiteSetup?
+    ) throws(KithError) -> NodeIdentity {
+        let isThere = access(folder + "/key.pem", F_OK) == 0
+        guard let key = site?.keyPath, let certificate = site?.certificatePath else {
+            return isThere
+                ? try NodeIdentity.load(fromFolder: folder) : try NodeIdentity.create(inFolder: folder, name: name)
+        }
+        guard !isThere else {
+            throw KithError(
+                .alreadyInitialised, "\(folder) has a key already", remedy: "Take another home, or remove that folder")
+        }
+        return try NodeIdentity.adopt(keyPath: key, certificatePath: certificate, inFolder: folder)
     }
 
     /// Opens a home.
@@ -106,7 +140,8 @@ public final class NodeHome: Sendable {
         return NodeHome(
             path: path, configuration: configuration, identity: identity,
             peerBook: try PeerBook(path: path + "/peers.json", ownIDs: [identity.nodeID] + identity.formerIDs),
-            userBook: try UserBook(path: path + "/users.json"))
+            userBook: try UserBook(path: path + "/users.json"),
+            site: configuration.site == nil ? nil : try SiteAuthority(folder: path + "/site"))
     }
 
     /// Makes a new certificate for the node's key, durably.
@@ -115,8 +150,48 @@ public final class NodeHome: Sendable {
     /// - Returns: what peers are shown from then on.
     /// - Throws: errors of the disk, `.internal`. Then the old one stays.
     func renewCertificate(name: String?) throws(KithError) -> TLSIdentity {
-        let new = try NodeIdentity.renewCertificate(
-            inFolder: path + "/identity", name: name ?? Self.certificateName(configuration, identity))
+        guard site == nil || identity.isSelfSigned else {
+            throw KithError(
+                .badRequest, "the site's authority has signed the certificate, and it alone can renew it",
+                remedy: "kith cert request, have it signed, kith cert install FILE")
+        }
+        return try use(
+            try NodeIdentity.renewCertificate(
+                inFolder: path + "/identity", name: name ?? Self.certificateName(configuration, identity)))
+    }
+
+    /// Puts a certificate in place that somebody has signed, durably.
+    ///
+    /// - Parameter certificate: PEM; of this node's key, and good for the site's authority where there is one.
+    /// - Returns: what peers are shown from then on.
+    /// - Throws: `.damaged`, `.notTrusted`; errors of the disk. Then the old one stays.
+    func install(certificate: [UInt8]) throws(KithError) -> TLSIdentity {
+        let shown = try TLSIdentity(certificatePEM: certificate, privateKeyPEM: identity.privateKeyPEM)
+        switch site?.judge(shown.peerView.bytes, seconds: WallClock.seconds) {
+        case nil, .member: break
+        case .ofAnother: throw KithError(.notTrusted, "the certificate is not signed by the site's authority")
+        case .refused(let error, _): throw error
+        }
+        return try use(try NodeIdentity.install(certificate: certificate, inFolder: path + "/identity"))
+    }
+
+    /// Puts a certificate in place while no node runs.
+    ///
+    /// - Throws: `.alreadyRunning`; what `install` throws.
+    public func installCertificate(_ certificate: [UInt8]) throws(KithError) {
+        let lock = try lock()
+        defer { withExtendedLifetime(lock) {} }
+        _ = try install(certificate: certificate)
+    }
+
+    /// What the site's authority is asked to sign, as PEM text.
+    ///
+    /// - Throws: `.internal`.
+    public func certificateRequest() throws(KithError) -> [UInt8] {
+        try identity.certificateRequest(name: Self.certificateName(configuration, identity))
+    }
+
+    private func use(_ new: NodeIdentity) throws(KithError) -> TLSIdentity {
         guard new.nodeID == identity.nodeID else {
             throw KithError(
                 .conflict, "the key in \(path) is another one than this node runs with", remedy: "Start the node anew")

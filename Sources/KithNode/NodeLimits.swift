@@ -136,6 +136,10 @@ public enum NodeLimits {
     static let trustAskSecondsMin = 10.0
     /// … up to this.
     static let trustAskSecondsMax = 3_600.0
+    /// How often a node of a site looks for another revocation list, and for nodes that it does not know.
+    static let siteLookSeconds = 2.0
+    /// How often the certificates of a site's nodes that are linked are judged again, since time passes.
+    static let siteJudgeSeconds = 60.0
     /// How often a running node looks whether its certificate is to be renewed.
     static let certificateLookSeconds = 86_400.0
     /// How long the answer to a revocation waits for peers that are connected to be told.

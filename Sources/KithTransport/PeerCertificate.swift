@@ -8,8 +8,12 @@ public struct PeerCertificate: Sendable, Hashable {
     /// The subject's common name, as the peer wrote it, or `nil`.
     public let commonName: String?
 
+    /// The whole certificate in DER form, for who wants to know who has signed it; empty where there is none.
+    public let bytes: [UInt8]
+
     /// Makes a value, for tests and for stand-ins of TLS.
     public init(publicKeyHash: [UInt8], commonName: String?) {
+        bytes = []
         self.publicKeyHash = publicKeyHash
         self.commonName = commonName
     }
@@ -24,6 +28,11 @@ public struct PeerCertificate: Sendable, Hashable {
         var hash = [UInt8](repeating: 0, count: 32)
         guard EVP_Digest(der, Int(length), &hash, nil, EVP_sha256(), nil) == 1 else { return nil }
         publicKeyHash = hash
+        var whole: UnsafeMutablePointer<UInt8>?
+        let wholeLength = i2d_X509(certificate, &whole)
+        guard wholeLength > 0, let whole else { return nil }
+        defer { kith_OPENSSL_free(whole) }
+        bytes = Array(UnsafeBufferPointer(start: whole, count: Int(wholeLength)))
         var name = [CChar](repeating: 0, count: 256)
         let nameLength = X509_NAME_get_text_by_NID(
             X509_get_subject_name(certificate), NID_commonName, &name, Int32(name.count))

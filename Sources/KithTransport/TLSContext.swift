@@ -113,8 +113,8 @@ private func verifyPeerCertificate(_ store: OpaquePointer?, _ argument: UnsafeMu
         X509_STORE_CTX_set_error(store, X509_V_OK)
         return 1
     }
-    // This error becomes the alert unknown_ca.
-    X509_STORE_CTX_set_error(store, X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT)
+    // OpenSSL makes the alert of it.
+    X509_STORE_CTX_set_error(store, session.verifyError)
     return 0
 }
 

@@ -29,10 +29,19 @@ extension TLSSession {
 
     private func error(alert: Int32) -> KithError {
         switch alert {
-        case SSL_AD_UNKNOWN_CA, SSL_AD_ACCESS_DENIED, SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_CERTIFICATE_REVOKED,
-            SSL_AD_CERTIFICATE_EXPIRED, SSL_AD_BAD_CERTIFICATE, SSL_AD_CERTIFICATE_REQUIRED:
+        case SSL_AD_UNKNOWN_CA, SSL_AD_ACCESS_DENIED, SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_BAD_CERTIFICATE,
+            SSL_AD_CERTIFICATE_REQUIRED:
             KithError(
                 .notTrusted, "\(remoteName) does not trust this node", remedy: "Pair the two nodes, on both sides")
+        case SSL_AD_CERTIFICATE_REVOKED:
+            KithError(
+                .notTrusted, "\(remoteName) says that this node's certificate is revoked",
+                remedy: "Have the site's authority sign a new one: kith cert request")
+        case SSL_AD_CERTIFICATE_EXPIRED:
+            KithError(
+                .notTrusted,
+                "\(remoteName) says that this node's certificate is not valid now: it has ended, or a clock is wrong",
+                remedy: "Look at both clocks, and at the dates of the certificate: kith status")
         case SSL_AD_PROTOCOL_VERSION: tooOld
         case SSL_AD_HANDSHAKE_FAILURE:
             KithError(.tlsFailed, "\(remoteName) refuses the TLS handshake: nothing in common, or no certificate")

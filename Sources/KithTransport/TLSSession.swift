@@ -33,6 +33,8 @@ final class TLSSession {
     private(set) var peer: PeerCertificate?
     /// This side's reason to refuse the peer.
     private(set) var refusal: KithError?
+    /// What OpenSSL makes the alert of; this one becomes `unknown_ca`.
+    private(set) var verifyError = X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT
 
     init(context: TLSContext, verify: TLSVerify?, socket: StreamSocket, remoteName: String) throws(KithError) {
         ERR_clear_error()
@@ -135,8 +137,14 @@ final class TLSSession {
         case .trusted: return true
         case .refused(let error):
             refusal = error
-            return false
+        case .outdated(let error):
+            refusal = error
+            verifyError = X509_V_ERR_CERT_HAS_EXPIRED
+        case .revoked(let error):
+            refusal = error
+            verifyError = X509_V_ERR_CERT_REVOKED
         }
+        return false
     }
 
     private func outcome(_ result: Int32) -> Transfer {

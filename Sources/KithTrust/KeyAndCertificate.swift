@@ -108,7 +108,7 @@ enum KeyAndCertificate {
         return hash
     }
 
-    private static func commonName(of certificate: OpaquePointer) -> String {
+    static func commonName(of certificate: OpaquePointer) -> String {
         let subject = X509_get_subject_name(certificate)
         let index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1)
         guard index >= 0, let entry = X509_NAME_get_entry(subject, index) else { return "" }

@@ -63,8 +63,37 @@ public struct NodeIdentity: Sendable, CustomStringConvertible, CustomReflectable
     ///   `inputOutput`, `internal` when OpenSSL cannot make a key.
     public static func create(inFolder folder: String, name: String) throws(KithError) -> NodeIdentity {
         try NodeName.check(name)
+        return try place(try KeyAndCertificate.make(name: name), inFolder: folder)
+    }
+
+    /// Takes a key and a certificate that were made elsewhere, durably, in the same way as `create`.
+    ///
+    /// - Parameters:
+    ///   - keyPath: a file that nobody else may read.
+    ///   - certificatePath: the certificate, PEM.
+    ///   - folder: see `create`.
+    /// - Throws: `damaged` when they are not sound or do not belong together, `badConfiguration` for a key that others may read, and what `create` throws.
+    public static func adopt(
+        keyPath: String, certificatePath: String, inFolder folder: String
+    ) throws(KithError) -> NodeIdentity {
+        let key = try PrivateFiles.read(
+            keyPath, bytesMax: TrustLimits.pemFileBytesMax, forbiddenMode: 0o077, remedyMode: "600"
+        ) { bytes throws(KithError) in SecretBytes(copying: bytes) }
+        let certificate = try PrivateFiles.read(
+            certificatePath, bytesMax: TrustLimits.pemFileBytesMax, forbiddenMode: 0o022, remedyMode: "644"
+        ) { bytes throws(KithError) in [UInt8](bytes) }
+        guard let key, let certificate else {
+            throw KithError(.notFound, "there is no file \(key == nil ? keyPath : certificatePath)")
+        }
+        _ = try KeyAndCertificate.read(
+            key: key, certificate: certificate, keyPath: keyPath, certificatePath: certificatePath)
+        return try place((key, certificate), inFolder: folder)
+    }
+
+    private static func place(
+        _ made: (key: SecretBytes, certificate: [UInt8]), inFolder folder: String
+    ) throws(KithError) -> NodeIdentity {
         let (parentPath, folderName) = PrivateFiles.split(folder)
-        let made = try KeyAndCertificate.make(name: name)
         try PrivateFiles.withLockedFolder(parentPath) { parent throws(KithError) in
             let partialName = folderName + ".partial"
             removePartial(partialName, in: parent)  // what a crash left; the lock says that nobody is writing it now

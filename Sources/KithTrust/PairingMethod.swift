@@ -6,4 +6,6 @@ public enum PairingMethod: String, Sendable, Hashable, CaseIterable {
     case invitation
     /// Somebody typed its ID.
     case id
+    /// By a certificate of the site's own authority, which it has to show each time.
+    case site
 }

@@ -128,6 +128,9 @@ public final class PeerBook: Sendable {
                 peer.revocation = nil
                 peer.trustedAt = trustedAt ?? Self.nowText()
                 peer.pairedBy = method
+            } else if old?.pairedBy == .site, let method {
+                // A person trusts the key itself.
+                peer.pairedBy = method
             }
             peer.name = name
             peer.addresses = addresses ?? peer.addresses

@@ -23,7 +23,7 @@ extension PeerBookFile {
     static func decodeTrust(_ object: JSONObject, _ path: String, into peer: inout Peer) throws(KithError) {
         if let value = object["pairedBy"] {
             guard let method = value.stringValue.flatMap(PairingMethod.init) else {
-                throw damaged(path, "has a pairedBy that is none of number, invitation, id")
+                throw damaged(path, "has a pairedBy that is none of number, invitation, id, site")
             }
             peer.pairedBy = method
         }

@@ -15,12 +15,14 @@ import KithDocuments
 ///         "revocation": {"by": "ID", "name": "desk", "at": 1780000000, "reason": "lost"}}
 ///     {…, "statements": ["base64", …], "overruled": [{"by": "ID", "of": "ID", "at": 1780000000}]}
 ///
+/// Format 4 can say in addition that a peer was let in by the site's authority (`"pairedBy": "site"`).
+///
 /// A format is written only where something of it is said, so that a version that does not know it reads the others.
 ///
 /// The file decides who is let in, so reading is strict: anything that is not understood is an error that names it.
 enum PeerBookFile {
     /// The newest format that is known.
-    static let format = 3
+    static let format = 4
 
     static func encode(_ contents: BookContents) -> [UInt8] {
         // In the order of IDs, so that a change of one peer changes one place of the file.
@@ -50,7 +52,10 @@ enum PeerBookFile {
             || all.contains {
                 $0.pairedBy != nil || $0.verifiedAt != nil || !$0.formerIDs.isEmpty || $0.revocation != nil
             }
-        var value: JSONValue = ["format": JSONValue(saysMore ? 3 : isShared ? 2 : 1), "peers": .array(peers)]
+        let isOfSite = all.contains { $0.pairedBy == .site }
+        var value: JSONValue = [
+            "format": JSONValue(isOfSite ? 4 : saysMore ? 3 : isShared ? 2 : 1), "peers": .array(peers),
+        ]
         if !contents.statements.isEmpty {
             value["statements"] = .array(contents.statements.map { .string(Base64.encode($0.bytes)) })
         }
@@ -147,6 +152,9 @@ enum PeerBookFile {
             id: try NodeID(parsing: idText), name: name, trustedAt: trustedAt, addresses: addresses,
             sharing: try decodeSharing(object, path), databases: databases)
         try decodeTrust(object, path, into: &peer)
+        guard peer.pairedBy != .site || format >= 4 else {
+            throw damaged(path, "has a pairedBy that its format does not know")
+        }
         return peer
     }
 

@@ -36,4 +36,8 @@ public enum TrustLimits {
     /// A certificate is renewed when it is valid for less than this. Half of its time, so that a node that is started once in
     /// ten years never has one that has ended.
     public static let certificateRenewDays = 10 * 365
+    /// The largest revocation list of a site's authority that is read; room for some ten thousand certificates.
+    public static let siteListBytesMax = 1024 * 1024
+    /// The certificate of this node that a site's authority has signed is asked to be renewed when it is valid for less than this.
+    public static let siteCertificateWarnDays = 30
 }

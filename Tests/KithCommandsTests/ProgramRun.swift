@@ -28,7 +28,7 @@ struct ProgramRun {
 extension HomeAccess {
     /// A machine without a home.
     static let absent = HomeAccess(
-        create: { _, _, _ in throw KithError(.homeNotWritable, "nothing can be written here") },
+        create: { _, _, _, _ in throw KithError(.homeNotWritable, "nothing can be written here") },
         open: { path in throw KithError(.notInitialised, "there is no home at \(path)") },
         exists: { _ in false })
 }

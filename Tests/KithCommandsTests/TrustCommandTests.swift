@@ -19,6 +19,12 @@ struct TrustCommandTests {
 
         func renewCertificate() throws -> JSONValue { ["validThrough": "2046-05-03T10:02:11Z"] }
 
+        func certificateRequest() throws -> [UInt8] { Array("a request\n".utf8) }
+
+        func installCertificate(_ certificate: [UInt8]) throws -> JSONValue {
+            ["validThrough": "2027-05-03T10:02:11Z"]
+        }
+
         func rotateKey() throws -> KnownNode {
             KnownNode(name: node.name, id: other.description, short: other.short)
         }
@@ -29,7 +35,7 @@ struct TrustCommandTests {
     }
 
     private static let homes = HomeAccess(
-        create: { path, name, _ in KnownNode(name: name, id: own.description, short: own.short) },
+        create: { path, name, _, _ in KnownNode(name: name, id: own.description, short: own.short) },
         open: { _ in FakeHome() }, exists: { _ in true })
 
     private static let node: @Sendable (FakeNode.Request) -> FakeNode.Reply = { request in

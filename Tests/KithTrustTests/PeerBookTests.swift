@@ -200,7 +200,7 @@ struct PeerBookTests {
 
     @Test("a book of a newer format is refused as such")
     func newer() {
-        TemporaryFolder.write(path, "{\"format\":4,\"everything\":\"else\"}".utf8)
+        TemporaryFolder.write(path, "{\"format\":5,\"everything\":\"else\"}".utf8)
         expectError(.newerFormat) { try PeerBook(path: path) }
     }
 

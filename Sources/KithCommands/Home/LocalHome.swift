@@ -14,6 +14,12 @@ protocol LocalHome {
     /// Makes a new certificate; what is told of it, as the node tells it.
     func renewCertificate() throws -> JSONValue
 
+    /// What an authority is asked to sign, as PEM text.
+    func certificateRequest() throws -> [UInt8]
+
+    /// Puts a certificate in place; what is told of it, as the node tells it.
+    func installCertificate(_ certificate: [UInt8]) throws -> JSONValue
+
     /// Makes a new key.
     func rotateKey() throws -> KnownNode
 }

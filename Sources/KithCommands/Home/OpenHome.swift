@@ -32,6 +32,13 @@ struct OpenHome: LocalHome {
         return home.certificateJSON
     }
 
+    func certificateRequest() throws -> [UInt8] { try home.certificateRequest() }
+
+    func installCertificate(_ certificate: [UInt8]) throws -> JSONValue {
+        try home.installCertificate(certificate)
+        return home.certificateJSON
+    }
+
     func rotateKey() throws -> KnownNode {
         let id = try home.rotateKey()
         return KnownNode(name: home.configuration.name, id: id.description, short: id.short)

@@ -24,6 +24,7 @@ struct PeerCard {
             case "number": ", by comparing a number"
             case "invitation": ", by an invitation"
             case "id": ", by its ID"
+            case "site": ", by the site's authority"
             default: ""
             }
         add("Paired", point("trustedAt").map { $0 + how })

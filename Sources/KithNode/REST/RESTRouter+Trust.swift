@@ -42,10 +42,18 @@ extension RESTRouter {
         }
     }
 
-    /// `/_kith/certificate`: until when it is valid; `POST` renews it.
+    /// `/_kith/certificate`: until when it is valid; `POST` renews it, or puts the one in place that the body has.
     func certificate(_ exchange: RESTExchange) throws {
         try allow(exchange.request, "GET", "HEAD", "POST")
-        if exchange.request.method == "POST" { try node.renewCertificate() }
+        let body = exchange.request.body
+        if exchange.request.method == "POST", body.isEmpty {
+            try node.renewCertificate()
+        } else if exchange.request.method == "POST" {
+            guard let text = try JSONValue(parsing: body)["certificate"]?.stringValue else {
+                throw KithError(.badRequest, "the body must be {\"certificate\": PEM}")
+            }
+            try node.installCertificate(Array(text.utf8))
+        }
         exchange.respond(HTTPAnswer(200, node.home.certificateJSON))
     }
 

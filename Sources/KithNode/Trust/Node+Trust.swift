@@ -175,6 +175,7 @@ extension Node {
     /// A machine was seen whose certificate has the name of a peer and another key.
     func noteShown(_ certificate: PeerCertificate, at address: String) {
         let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
+        site?.look(at: certificate)
         guard id != home.identity.nodeID, home.peerBook.peer(everCalled: id) == nil,
             let name = certificate.commonName, let peer = home.peerBook.peer(named: name)
         else { return }

@@ -78,10 +78,11 @@ final class TrustLink {
     }
 
     private func begin(_ info: ConnectionInfo) {
-        guard info.tlsVersion == "TLSv1.3", let hash = info.peer?.publicKeyHash else {
+        guard info.tlsVersion == "TLSv1.3", let certificate = info.peer else {
             return failed(KithError(.tlsFailed, "\(address) does not speak TLS as it is needed"))
         }
-        peerID = NodeID(subjectPublicKeyHash: hash)
+        manager.shown(certificate)
+        peerID = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
         address = info.remoteName
         session = TrustExchange(instance: manager.instance, rotations: manager.rotations)
         flush()

@@ -40,6 +40,8 @@ final class TrustManager {
     var onTold: ((NodeID) -> Void)?
     /// Called with each node that was asked who it is.
     var onSeen: ((NodeID, SocketAddress) -> Void)?
+    /// Called with the certificate of each node that an exchange begins with.
+    var onShown: ((PeerCertificate) -> Void)?
 
     init(
         identity: NodeIdentity, tls: TLSIdentity, book: PeerBook, log: NodeLog
@@ -201,6 +203,7 @@ final class TrustManager {
         for timer in timers.values { timer.cancel() }
         (links, waiting, timers) = ([], [], [:])
         (addresses, hint, onEffects, onOwnKey, onSeen, onTold) = (nil, nil, nil, nil, nil, nil)
+        onShown = nil
     }
 
     // MARK: For the links
@@ -235,6 +238,8 @@ final class TrustManager {
         attempts[id] = nil
         onTold?(id)
     }
+
+    func shown(_ certificate: PeerCertificate) { onShown?(certificate) }
 
     func ownKeySeen(at address: String) { onOwnKey?(address) }
 

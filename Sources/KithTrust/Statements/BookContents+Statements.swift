@@ -61,9 +61,10 @@ extension BookContents {
     }
 
     /// Whether a node's word cuts off others: it is trusted, and may write here in general. A guest that may only read, or has
-    /// only certain databases, has no say.
-    private func mayRevoke(_ id: NodeID) -> Bool {
-        switch byID[id]?.sharing.access ?? .both {
+    /// only certain databases, has no say; nor has one that the site's authority has let in, whose list of revocations is for that.
+    func mayRevoke(_ id: NodeID) -> Bool {
+        if byID[id]?.pairedBy == .site { return false }
+        return switch byID[id]?.sharing.access ?? .both {
         case .both, .write: byID[id] != nil
         case .read, .noAccess: false
         }
