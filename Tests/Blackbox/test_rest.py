@@ -60,7 +60,7 @@ GET /db/none?open_revs=all - 404 not_found
 GET /db/doc?atts_since=5 - 400 bad_request
 PUT /db/doc {"a":2} 409 conflict
 PUT /db/doc?rev=9-aa {"a":2} 409 conflict
-PUT /db/doc {"_id":"other"} 400 bad_request
+PUT /db/doc {"_id":"other"} 409 conflict
 PUT /db/x {"a":1e400} 400 bad_request
 PUT /db/x {"_unknown":1} 400 doc_validation
 PUT /db/x {"_rev":"x"} 400 bad_request
@@ -123,6 +123,9 @@ GET /db/_changes?feed=x - 400 bad_request
 GET /db/_changes?feed=continuous&descending=true - 400 bad_request
 GET /db/_changes?feed=eventsource&descending=true - 400 bad_request
 GET /db/_changes?filter=app/mine - 501 not_implemented
+GET /db/_changes?last-event-id=x - 400 bad_request
+GET /db/_changes?last-event-id=1 - 200
+PUT /db/other {"_id":"another"} 201
 GET /db/_changes?filter=_doc_ids - 400 bad_request
 GET /db/_changes?filter=_doc_ids&doc_ids=["doc"] - 200
 POST /db/_changes?filter=_selector {"selector":{"a":1}} 200

@@ -43,7 +43,8 @@ struct ChangesRequest: Sendable {
                 remedy: "There are normal, longpoll, continuous and eventsource")
         }
         self.feed = feed
-        let position = request.query["since"] ?? (feed == .eventsource ? request.headers["Last-Event-ID"] : nil)
+        let position =
+            request.query["since"] ?? request.query["last-event-id"] ?? request.headers["Last-Event-ID"]
         switch position {
         case nil: since = 0
         case "now"?, "\"now\""?: since = last

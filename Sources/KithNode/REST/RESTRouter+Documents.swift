@@ -91,9 +91,7 @@ extension RESTRouter {
         _ document: RESTDocument, as id: DocumentID, _ exchange: RESTExchange, _ keyspace: Keyspace
     ) async throws {
         let request = exchange.request
-        if let inside = document.id, inside != id {
-            throw KithError(.badRequest, "_id in the body is not the document's ID in the path")
-        }
+        // An `_id` in the body says nothing beside the path's, as in CouchDB: clients send a part of it, or that of a copy.
         var parent = document.revision
         if let named = try request.revision() {
             if let parent, parent != named { throw KithError(.badRequest, "rev and _rev in the body are not the same") }

@@ -59,7 +59,7 @@ extension RESTRouter {
             return exchange.respond(.ok())
         }
         let stored = try await keyspace.read { try $0.localDocument(Self.securityName) }
-        let administrators = JSONValue(object: [("names", []), ("roles", ["_admin"])])
+        let administrators = JSONValue(object: [("roles", ["_admin"])])
         let usual = JSONValue(object: [("admins", administrators), ("members", administrators)])
         exchange.respond(HTTPAnswer(200, body: (stored ?? usual.canonicalBytes()) + [UInt8(ascii: "\n")]))
     }
