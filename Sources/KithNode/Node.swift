@@ -31,6 +31,7 @@ public final class Node {
     let registry: DatabaseRegistry
     let links: LinkManager
     let httpReplications: HTTPReplicationManager
+    let access: RESTAccess
     let replicator: ReplicatorDocuments
     let log: NodeLog
     let startedSeconds = WallClock.seconds
@@ -68,6 +69,7 @@ public final class Node {
         httpReplications = HTTPReplicationManager(registry: registry, log: log)
         replicator = ReplicatorDocuments(
             path: home.path + "/replications.json", manager: httpReplications, registry: registry, log: log)
+        access = try RESTAccess(registry: registry, users: home.userBook)
         let identity = try TLSIdentity(
             certificatePEM: home.identity.certificatePEM, privateKeyPEM: home.identity.privateKeyPEM)
         let client = try TLSContext.client(identity: identity, verify: Self.verifier(home))
@@ -360,6 +362,12 @@ public final class Node {
         } catch {
             log("changes of the network are not noticed: \(error.message)")
         }
+    }
+
+    /// What users may do has changed: nothing goes on with rights that are no more.
+    func rightsChanged(by exchange: RESTExchange?) {
+        access.version += 1
+        administration?.rightsChanged(by: exchange)
     }
 
     // MARK: Trust

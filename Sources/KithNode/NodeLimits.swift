@@ -28,6 +28,10 @@ public enum NodeLimits {
     public static let requestBodyBytesMax = 128 << 20
     /// Size of a body that is taken as it comes: an attachment, or a document with attachments behind it.
     public static let streamedBodyBytesMax = Int(DocumentLimits.attachmentsBytesMax) + 128 << 20
+    /// Body of a request by somebody who has not said who he is: a login.
+    static let strangerBodyBytesMax = 16 * 1024
+    /// Logins that wait for the verification of others.
+    static let loginsWaitingMax = 32
     /// Bytes of such a body that are still read, and dropped, after the request was refused; then the connection ends.
     static let discardedBodyBytesMax = 16 << 20
     /// Bytes of an attachment that are read and sent at a time.

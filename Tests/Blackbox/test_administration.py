@@ -1,5 +1,6 @@
-"""Administration over TLS on the loopback: with the node's own certificate, by curl, and by nobody else."""
+"""REST over TLS on the loopback: for the node's own certificate, by curl, for users what they may do, and for nobody else."""
 
+import base64
 import http.client
 import json
 import socket
@@ -7,6 +8,9 @@ import ssl
 import subprocess
 
 from kithtest import NodeTestCase
+
+PASSWORD = "correct horse battery"
+JSON = {"Content-Type": "application/json"}
 
 
 class Administration(NodeTestCase):
@@ -43,7 +47,7 @@ class Administration(NodeTestCase):
 
         # Another user of this machine.
         self.assertEqual(self.curl(url + "/_up", identity="none")[0], 200)
-        for path in ("/", "/_all_dbs", "/demo/task3", "/_kith/status"):
+        for path in ("/_all_dbs", "/demo/task3", "/_kith/status"):
             status, body = self.curl(url + path, identity="none")
             self.assertEqual(status, 401, path)
             self.assertEqual(json.loads(body)["error"], "unauthorized")
@@ -70,3 +74,91 @@ class Administration(NodeTestCase):
         self.node.check("cert", "renew")
         self.assertEqual(self.curl(url + "/demo")[0], 200)
         self.assertEqual(self.node.get("/demo")["doc_count"], 1)
+
+    def ask(self, method, path, body=None, user=None, **headers):
+        """(status, headers, parsed body) of a request over TLS without a certificate."""
+        context = ssl.create_default_context(cafile=self.node.certificate)
+        connection = http.client.HTTPSConnection("localhost", self.port, timeout=60, context=context)
+        if user:
+            token = base64.b64encode(f"{user}:{PASSWORD}".encode()).decode()
+            headers["Authorization"] = "Basic " + token
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), {**JSON, **headers})
+            answer = connection.getresponse()
+            return answer.status, answer.headers, json.loads(answer.read() or b"null")
+        finally:
+            connection.close()
+
+    def test_users(self):
+        """users do what _security gives them and no more, by Basic and by cookie, until it is taken back"""
+        node = self.node
+        for name, roles in (("ann", []), ("rita", []), ("adam", []), ("root", ["_admin"])):
+            node.call("PUT", f"/_kith/users/{name}", {"password": PASSWORD, "roles": roles})
+        node.create("db")
+        node.put("db", "doc", {"a": 1})
+        # What is for everybody is for every user, not for guests.
+        node.create("open")
+        node.call("PUT", "/open/_security", {})
+        self.assertEqual(self.ask("GET", "/open")[0], 401)
+        # Of a database of which nothing was said, users learn nothing.
+        self.assertEqual(self.ask("GET", "/db", user="ann")[0], 404)
+        self.assertEqual(self.ask("GET", "/none", user="ann")[0], 404)
+        self.assertEqual(self.ask("GET", "/db/doc")[0], 401)
+        node.call("PUT", "/db/_security", {
+            "admins": {"names": ["adam"]}, "members": {"names": ["ann"]}, "readers": {"names": ["rita"]}})
+
+        def statuses(user, *requests):
+            return [self.ask(method, path, body, user)[0] for method, path, body in requests]
+
+        design = {"_id": "_design/x"}
+        requests = [
+            ("GET", "/db/doc", None), ("POST", "/db/_all_docs", {}), ("PUT", "/db/{}", {}), ("POST", "/db", design),
+            ("PUT", "/db/_design%2Fy", {}), ("GET", "/_all_dbs", None), ("DELETE", "/db", None)]
+        for user, expected in (
+                ("rita", [200, 200, 403, 403, 403, 401, 401]), ("ann", [200, 200, 201, 403, 403, 401, 401]),
+                ("adam", [200, 200, 201, 201, 201, 401, 401]), ("root", [200, 200, 201, 409, 409, 200, 200])):
+            named = [(m, p.replace("{}", "by-" + user), b) for m, p, b in requests]
+            if user == "root":
+                node.create("spare")
+                named[-1] = ("DELETE", "/spare", None)
+            self.assertEqual(statuses(user, *named), expected, user)
+        # A design document among others, or as a copy, is one all the same.
+        status, _, rows = self.ask("POST", "/db/_bulk_docs", {"docs": [{"_id": "_design/z"}, {"_id": "z"}]}, "ann")
+        self.assertEqual([row.get("error") for row in rows], ["forbidden", None])
+        self.assertEqual(self.ask("COPY", "/db/z", None, "ann", Destination="_design%2Fz")[0], 403)
+
+        # The cookie of a session.
+        self.assertEqual(self.ask("POST", "/_session", {"name": "ann", "password": "wrong password"})[0], 401)
+        self.assertEqual(self.ask("POST", "/_session", {"name": "nobody", "password": PASSWORD})[0], 401)
+        status, headers, body = self.ask("POST", "/_session", {"name": "ann", "password": PASSWORD})
+        self.assertEqual((status, body["name"]), (200, "ann"))
+        cookie = headers["Set-Cookie"]
+        for word in ("HttpOnly", "Secure", "SameSite=Strict", "Path=/"):
+            self.assertIn(word, cookie)
+        session = {"Cookie": "x=1; " + cookie.split(";")[0]}
+        self.assertEqual(self.ask("GET", "/db/doc", **session)[0], 200)
+        self.assertEqual(self.ask("GET", "/_session", **session)[2]["userCtx"], {"name": "ann", "roles": []})
+        self.assertEqual(self.ask("GET", "/db/doc", Cookie=session["Cookie"] + "0")[0], 401)
+
+        # What is under way ends when the right does.
+        feed = http.client.HTTPSConnection(
+            "localhost", self.port, timeout=60, context=ssl.create_default_context(cafile=node.certificate))
+        feed.request("GET", "/db/_changes?feed=continuous&heartbeat=60000&since=0", headers=session)
+        answer = feed.getresponse()
+        self.assertEqual(answer.status, 200)
+        answer.readline()
+        node.call("PUT", "/db/_security", {"members": {"names": ["rita"]}})
+        with self.assertRaises((http.client.HTTPException, OSError)):
+            while answer.read(1):
+                pass
+            raise http.client.IncompleteRead(b"")
+        feed.close()
+        self.assertEqual(self.ask("GET", "/db/doc", **session)[0], 404)
+        self.assertEqual(self.ask("GET", "/db/doc", user="rita")[0], 200)
+        node.call("PUT", "/_kith/users/rita", {"disabled": True})
+        self.assertEqual(self.ask("GET", "/db/doc", user="rita")[0], 401)
+        # Guesses are slowed down: the wait doubles, so that it is met however slow this machine is.
+        statuses = []
+        while 429 not in statuses and len(statuses) < 10:
+            statuses.append(self.ask("POST", "/_session", {"name": "rita", "password": "wrong password"})[0])
+        self.assertEqual(set(statuses), {401, 429}, statuses)

@@ -3,7 +3,7 @@ import KithTransport
 import KithTrust
 
 /// Serves administration: HTTP on a Unix socket that only the home's owner can open, and, where it is switched on, over
-/// TLS on the loopback addresses, to whoever holds the node's own key.
+/// TLS on the loopback addresses, to whoever holds the node's own key, and to users for what they may do.
 @LoopActor
 final class AdministrationServer {
     private unowned let node: Node
@@ -81,8 +81,13 @@ final class AdministrationServer {
         for listener in listeners where listener.tls != nil { listener.tls = context }
     }
 
+    /// Rights have changed: what is under way for others than the owner is cut, but for what has changed them.
+    func rightsChanged(by exchange: RESTExchange?) {
+        for connection in connections.values { connection.rightsChanged(by: exchange) }
+    }
+
     private func accept(_ connection: Connection, _ gate: RESTGate) {
-        let served = RESTConnection(connection, router: RESTRouter(node: node), gate: gate)
+        let served = RESTConnection(connection, router: RESTRouter(node: node), gate: gate, access: node.access)
         let key = ObjectIdentifier(served)
         connections[key] = served
         served.onDone = { [weak self] in

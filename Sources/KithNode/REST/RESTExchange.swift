@@ -8,6 +8,12 @@ final class RESTExchange {
     let request: RESTRequest
     /// The body of the request, where it is taken as it comes.
     let body: RESTBody?
+    /// Who has asked, and may.
+    let caller: RESTCaller
+    /// Whether what is written may be a design document, whatever way its ID comes.
+    let mayWriteDesignDocuments: Bool
+    /// Where the client is, without its port.
+    let address: String
     private let connection: Connection
     private var keepsAlive: Bool
     private var onFinish: (@LoopActor (_ keepsAlive: Bool) -> Void)?
@@ -22,14 +28,28 @@ final class RESTExchange {
     var onClosed: (() -> Void)?
 
     init(
-        request: RESTRequest, body: RESTBody? = nil, connection: Connection, keepsAlive: Bool,
+        request: RESTRequest, body: RESTBody? = nil, caller: RESTCaller, mayWriteDesignDocuments: Bool,
+        connection: Connection, keepsAlive: Bool,
         onFinish: @escaping @LoopActor (Bool) -> Void
     ) {
         self.request = request
         self.body = body
+        self.caller = caller
+        self.mayWriteDesignDocuments = mayWriteDesignDocuments
+        address = connection.info?.remoteAddress?.host ?? ""
         self.connection = connection
         self.keepsAlive = keepsAlive
         self.onFinish = onFinish
+    }
+
+    /// - Throws: 403 where the caller may not write a document of this ID.
+    func checkWriting(_ id: DocumentID) throws(CouchDBError) {
+        try Self.checkWriting(id, mayWriteDesignDocuments)
+    }
+
+    nonisolated static func checkWriting(_ id: DocumentID, _ mayWriteDesignDocuments: Bool) throws(CouchDBError) {
+        guard !mayWriteDesignDocuments, id.text.utf8.starts(with: "_design/".utf8) else { return }
+        throw CouchDBError("forbidden", KithError(.forbidden, "You are not a db or server admin."))
     }
 
     /// Whether an answer has begun, so that it is too late for another one.

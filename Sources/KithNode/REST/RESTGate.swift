@@ -1,7 +1,7 @@
 import KithDocuments
 import KithWire
 
-/// Decides by the head of a request whether it may be made at all, before anything of its body is taken.
+/// Where a connection came in, and what that alone refuses. What callers may do is `RESTAccess`'s affair.
 struct RESTGate: Sendable {
     /// Where a connection came in.
     enum Door: Sendable {
@@ -13,7 +13,7 @@ struct RESTGate: Sendable {
 
     /// Where it came in.
     let door: Door
-    /// Who makes it.
+    /// Whom the connection itself proves.
     let caller: RESTCaller
 
     /// Why a request is refused, or nil where it may be made.
@@ -23,7 +23,6 @@ struct RESTGate: Sendable {
     ///   makes his page one of the same origin.
     /// - `Origin`, where there is one, is this server: no page of another origin writes, whatever the browser adds to
     ///   its requests by itself.
-    /// - The caller is known, but for `_up`, which tells nothing but that a node runs.
     func refusal(of head: HTTPRequestHead) -> CouchDBError? {
         guard door == .administration else { return nil }
         guard let host = head.headers["Host"], Self.isLoopback(host) else {
@@ -38,17 +37,7 @@ struct RESTGate: Sendable {
             return CouchDBError(
                 "forbidden", KithError(.forbidden, "pages of other origins have no access to administration"))
         }
-        if caller != .nobody || Self.isFree(head) { return nil }
-        return CouchDBError(
-            "unauthorized", status: 401,
-            KithError(
-                .forbidden, "You are not authorized to access this node.",
-                remedy: "Show the node's own certificate and key, or use the socket in the home"),
-            headers: [("WWW-Authenticate", "Basic realm=\"Kith\"")])
-    }
-
-    private static func isFree(_ head: HTTPRequestHead) -> Bool {
-        (head.method == "GET" || head.method == "HEAD") && head.target.segments == ["_up"]
+        return nil
     }
 
     /// Whether a `Host` field is one of the loopback's names, with or without a port.

@@ -50,7 +50,11 @@ extension RESTRouter {
         }
         let tag = "\"\(attachment.digest)\""
         if request.hasTag(tag) { return exchange.respond(.notModified(tag)) }
-        var headers = [(name: "ETag", value: tag), (name: "Accept-Ranges", value: "bytes")]
+        // A page among the attachments is no page of this server: its scripts do nothing in the reader's name.
+        var headers = [
+            (name: "ETag", value: tag), (name: "Accept-Ranges", value: "bytes"),
+            (name: "Content-Security-Policy", value: "sandbox"),
+        ]
         if let encoding = attachment.encoding { headers.append(("Content-Encoding", encoding)) }
         var content = RESTContent()
         var status = 200

@@ -13,6 +13,7 @@ extension RESTRouter {
     func bulkDocuments(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         try exchange.request.requireJSON()
         let (items, keepsRevisions) = try await items(exchange.request.body)
+        let mayWriteDesignDocuments = exchange.mayWriteDesignDocuments
         let answers = try await keyspace.write { transaction in
             var answers = RESTContent()
             answers.append("[")
@@ -24,6 +25,7 @@ extension RESTRouter {
                     revision = document.revision
                     let documentID = try document.id ?? DocumentID(RESTDocument.newID())
                     id = documentID.text
+                    try RESTExchange.checkWriting(documentID, mayWriteDesignDocuments)
                     let written =
                         try keepsRevisions
                         ? document.insert(documentID, in: transaction)

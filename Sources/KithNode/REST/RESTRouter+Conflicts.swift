@@ -17,6 +17,7 @@ extension RESTRouter {
                 remedy: "A merged document goes with it as \"doc\"")
         }
         let id = try DocumentID(name)
+        try exchange.checkWriting(id)
         let winner = try RevisionID(parsing: keep)
         let losers = try drop.map { item throws(KithError) in
             guard let text = item.stringValue else { throw KithError(.badRequest, "drop must be a list of revisions") }

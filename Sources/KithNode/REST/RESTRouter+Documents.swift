@@ -91,6 +91,7 @@ extension RESTRouter {
         _ document: RESTDocument, as id: DocumentID, _ exchange: RESTExchange, _ keyspace: Keyspace
     ) async throws {
         let request = exchange.request
+        try exchange.checkWriting(id)
         // An `_id` in the body says nothing beside the path's, as in CouchDB: clients send a part of it, or that of a copy.
         var parent = document.revision
         if let named = try request.revision() {
@@ -139,6 +140,7 @@ extension RESTRouter {
         let copy = try naming("illegal_docid") { () throws(KithError) in
             try DocumentID(target.segments.joined(separator: "/"))
         }
+        try exchange.checkWriting(copy)
         let written = try await keyspace.write { transaction in
             guard let document = try transaction.document(id, revision: source) else { throw CouchDBError.missing() }
             guard source != nil || !document.isDeleted else { throw CouchDBError.missing("deleted") }

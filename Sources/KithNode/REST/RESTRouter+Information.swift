@@ -1,11 +1,9 @@
+import KithAccess
 import KithDocuments
 import KithStore
 import KithTransport
 
 extension RESTRouter {
-    /// Where `_security` lies, beside local documents: no name of one is like it.
-    private nonisolated static let securityName = "security"
-
     /// What CouchDB says of every database and what is always the same here.
     static let constantInformation: [(String, JSONValue)] = [
         ("purge_seq", 0), ("compact_running", false), ("disk_format_version", 8), ("instance_start_time", "0"),
@@ -40,25 +38,22 @@ extension RESTRouter {
             ])
     }
 
-    /// `/DATABASE/_security`: kept for those who set it; whoever can open the socket may do everything.
+    /// `/DATABASE/_security`: who may do what with the database, all its collections included.
     func security(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         let request = exchange.request
+        let keyspace = Keyspace(database: keyspace.database, collection: .default)
         try allow(request, "GET", "HEAD", "PUT")
         if request.method == "PUT" {
             let object = try JSONValue(parsing: request.body)
-            guard object.objectValue != nil else { throw KithError(.badRequest, "Request body must be a JSON object") }
-            for part in ["admins", "members"] {
-                for list in ["names", "roles"] {
-                    let names = object[part]?[list] ?? []
-                    guard let items = names.arrayValue, items.allSatisfy({ $0.stringValue != nil }) else {
-                        throw KithError(.badRequest, "\(list) of \(part) must be a list of texts")
-                    }
-                }
+            guard let members = object.objectValue else {
+                throw KithError(.badRequest, "Request body must be a JSON object")
             }
-            try await keyspace.write { try $0.setLocalDocument(Self.securityName, object.canonicalBytes()) }
+            _ = try SecurityRules(members)
+            try await keyspace.write { try $0.setLocalDocument(RESTAccess.securityName, object.canonicalBytes()) }
+            node.rightsChanged(by: exchange)
             return exchange.respond(.ok())
         }
-        let stored = try await keyspace.read { try $0.localDocument(Self.securityName) }
+        let stored = try await keyspace.read { try $0.localDocument(RESTAccess.securityName) }
         let administrators = JSONValue(object: [("roles", ["_admin"])])
         let usual = JSONValue(object: [("admins", administrators), ("members", administrators)])
         exchange.respond(HTTPAnswer(200, body: (stored ?? usual.canonicalBytes()) + [UInt8(ascii: "\n")]))

@@ -34,7 +34,7 @@ extension RESTRouter {
         case "_replicate" where request.path.count == 1: return try await replicate(exchange)
         case "_replicator": return try await replicator(exchange)
         case "_users":
-            throw CouchDBError.notServed("there are no users yet: whoever can open this socket is the administrator")
+            throw CouchDBError.notServed("users are no documents here", "Use kith users or /_kith/users")
         default: break
         }
         if endpoint == "_node" || endpoint == "_scheduler" || endpoint == "_cluster_setup" {
@@ -56,7 +56,7 @@ extension RESTRouter {
             let count = try request.integer("count", in: 0...NodeLimits.uuidsMax) ?? 1
             let ids = (0..<count).map { _ in JSONValue.string(RESTDocument.newID()) }
             exchange.respond(HTTPAnswer(200, JSONValue(object: [("uuids", .array(ids))])))
-        case "_session": try session(exchange)
+        case "_session": try await session(exchange)
         case "_active_tasks":
             try allow(request, "GET", "HEAD")
             let tasks = node.registry.all.filter(\.isCompacting).map { database in
@@ -124,38 +124,6 @@ extension RESTRouter {
             rows.append(JSONValue(object: [("key", .string(name)), ("info", information)]))
         }
         exchange.respond(HTTPAnswer(200, .array(rows)))
-    }
-
-    /// Who can open the socket owns the home, and is the administrator.
-    private func session(_ exchange: RESTExchange) throws {
-        let request = exchange.request
-        try allow(request, "GET", "HEAD", "POST", "DELETE")
-        switch request.method {
-        case "POST":
-            // Clients without a name ask as well, and are the administrator.
-            let name = (try? JSONValue(parsing: request.body))?["name"] ?? .null
-            guard name == .null else {
-                throw CouchDBError(
-                    "unauthorized", status: 401,
-                    KithError(
-                        .badRequest, "Name or password is incorrect.",
-                        remedy: "There are no users yet: whoever can open this socket is the administrator"))
-            }
-            exchange.respond(
-                HTTPAnswer(200, JSONValue(object: [("ok", true), ("name", .null), ("roles", ["_admin"])])))
-        case "DELETE": exchange.respond(.ok())
-        default:
-            exchange.respond(
-                HTTPAnswer(
-                    200,
-                    JSONValue(object: [
-                        ("ok", true), ("userCtx", JSONValue(object: [("name", .null), ("roles", ["_admin"])])),
-                        (
-                            "info",
-                            JSONValue(object: [("authentication_handlers", ["socket"]), ("authenticated", "socket")])
-                        ),
-                    ])))
-        }
     }
 
     /// What clients ask a cluster when they begin: this is a single node.

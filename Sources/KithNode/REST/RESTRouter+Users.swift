@@ -16,12 +16,14 @@ extension RESTRouter {
         switch request.method {
         case "PUT":
             let (user, isNew) = try await change(name, try UserChange(request.jsonObject()))
+            node.rightsChanged(by: exchange)
             exchange.respond(HTTPAnswer(isNew ? 201 : 200, Self.json(user)))
         case "DELETE":
             guard try book.update({ list throws(KithError) in list.remove(name) }) != nil else {
                 throw Self.noUser(name)
             }
             node.log("user \(name) was removed")
+            node.rightsChanged(by: exchange)
             exchange.respond(.ok())
         default:
             guard let user = book.user(named: name) else { throw Self.noUser(name) }

@@ -1,0 +1,57 @@
+import KithDocuments
+import KithWire
+import Testing
+
+@testable import KithNode
+
+@Suite("What a request needs")
+struct RESTNeedTests {
+    /// As it goes for a request line.
+    private func need(_ method: String, _ target: String) throws -> RESTRight {
+        let path = try #require(HTTPTarget(target)).segments.filter { !$0.isEmpty }
+        let need = RESTNeed(method: method, path: path)
+        let isOfDatabase = [.read, .write, .administer].contains(need.right)
+        #expect(isOfDatabase == (need.database?.text == "db"), "\(method) \(target)")
+        return need.right
+    }
+
+    private static let table = """
+        everybody: GET /, HEAD /, GET /_up, GET //_up, GET /_session, POST /_session, DELETE /_session, GET /_uuids
+        read: GET /db, HEAD /db, GET /db/, GET /db.orders, GET /db/doc, GET //db//doc, GET /%64b/doc, GET /db/doc/a/b
+        read: GET /db/_all_docs, POST /db/_all_docs, GET /db/_changes, POST /db/_changes, POST /db/_find, POST /db/_explain
+        read: POST /db/_bulk_get, POST /db/_revs_diff, GET /db/_local/x, GET /db/_design/x, GET /db/_design%2Fx, GET /db/_security
+        read: GET /db.orders/_all_docs, GET /db/_index, GET /db/.., GET /db/%2e%2e/_all_docs
+        write: POST /db, POST /db.orders, PUT /db/doc, DELETE /db/doc, COPY /db/doc, PUT /db/doc/att, PUT /db/doc%2Fx
+        write: POST /db/_bulk_docs, PUT /db/_local/x, PUT /db/_local%2Fx, POST /db/_conflicts, PUT /db.orders/doc
+        administer: PUT /db/_security, PUT /db//_security, PUT /db/%5fsecurity, PUT /db.orders/_security, PUT /db.orders
+        administer: PUT /db/_design/x, PUT /db/_design%2Fx, PUT /db/%5Fdesign/x, DELETE /db/_design/x/att, COPY /db/_design/x
+        administer: POST /db/_purge, POST /db/_compact, PUT /db/_revs_limit, PUT /db/_settings, POST /db/_index
+        administer: DELETE /db/_index/_design/x/json/y
+        server: PUT /db, DELETE /db, GET /_all_dbs, POST /_dbs_info, GET /_active_tasks, GET /_kith/status, PUT /_kith/users/x
+        server: POST /_replicate, PUT /_replicator/x, GET /_scheduler/docs, GET /_node/_local, GET /_users/x, GET /_up/x
+        server: POST /db/_backup, POST /db/_check, POST /db/_sync, GET /db/_explain, GET /db/_refusals, PUT /db/_user/x
+        server: GET /db/_security/x, GET /db/_nothing, PATCH /db/doc, get /db/doc, GET /Db, GET /db.Not.a.name.x, OPTIONS /db
+        server: POST /, POST /_up, GET /_session/x
+        """
+
+    @Test("is what the table says, whatever way the path is written; what is in no table needs the node")
+    func table() throws {
+        for line in Self.table.split(separator: "\n") {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            for item in parts[1].split(separator: ",") {
+                let words = item.split(separator: " ").map(String.init)
+                let right = try need(words[0], words[1])
+                #expect("\(right)" == parts[0].trimmingPrefix { $0 == " " }, "\(item)")
+            }
+        }
+    }
+
+    @Test("Basic is read as RFC 7617 has it")
+    func credentials() {
+        #expect(RESTLogins.credentials("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")?.name == "Aladdin")
+        #expect(RESTLogins.credentials("basic YTpiOmM=")?.password == Array("b:c".utf8))
+        for text in ["", "Basic", "Basic ", "Basic YQ==", "Basic !!", "Bearer YTpi", "Basic /zpi"] {
+            #expect(RESTLogins.credentials(text) == nil, "\(text)")
+        }
+    }
+}
