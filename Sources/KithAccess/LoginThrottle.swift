@@ -1,5 +1,6 @@
 /// Slows down who guesses passwords: from an address with failures the next attempt waits, twice as long each time.
 ///
+/// A right password does not make failures forgotten: with an account of his own somebody would buy free guesses at others.
 /// Time is in seconds of a clock that nobody sets. Names have no part in it: else anybody could lock a user out.
 public struct LoginThrottle: Sendable {
     private struct Failures: Sendable {
@@ -40,7 +41,4 @@ public struct LoginThrottle: Sendable {
             byAddress[old] = nil
         }
     }
-
-    /// Notes that somebody has logged in from there.
-    public mutating func noteSuccess(of address: String) { byAddress[address] = nil }
 }
