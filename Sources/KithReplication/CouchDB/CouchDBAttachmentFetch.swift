@@ -311,8 +311,11 @@ final class CouchDBAttachmentFetch {
         }
         guard answer.isSuccess else { return session.end(answer) }
         do {
-            guard case .documents(let documents) = try CouchDBFetched.single(answer, wanted) else { return complete() }
-            storeInline(documents[...])
+            switch try CouchDBFetched.single(answer, wanted) {
+            case .documents(let documents): storeInline(documents[...])
+            case .refused(let error): refuse(error)
+            case .gone: complete()
+            }
         } catch {
             session.fail(error)
         }

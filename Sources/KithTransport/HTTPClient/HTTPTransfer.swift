@@ -78,6 +78,8 @@ public final class HTTPTransfer {
         try check(kith_curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, "gzip"), "gzip")
         if let file = request.authorityFile {
             try check(kith_curl_set_text(easy, CURLOPT_CAINFO, file), "the file of authorities")
+            // Else the folder of the system's authorities counts beside the file.
+            try check(kith_curl_set_text(easy, CURLOPT_CAPATH, nil), "no folder of authorities")
         }
         if let credentials = request.credentials {
             try check(kith_curl_set_long(easy, CURLOPT_HTTPAUTH, 1), "Basic")
