@@ -67,8 +67,9 @@ final class RESTLogins {
     /// - Throws: 401, 429 for an address with too many failures, 503 where too many others wait.
     func logIn(_ name: String, _ password: [UInt8], address: String) async throws -> User {
         let before = users.user(named: name)
-        if let before, !before.isDisabled, verified.has(before, password, now: Self.seconds) { return before }
+        // First: else who waits could still try whether a password is the one that was right a moment ago.
         try checkThrottle(address)
+        if let before, !before.isDisabled, verified.has(before, password, now: Self.seconds) { return before }
         guard waitingCount < NodeLimits.loginsWaitingMax else {
             throw KithError(.busy, "too many others are logging in", remedy: "Try again in a moment")
         }
