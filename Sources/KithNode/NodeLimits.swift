@@ -36,6 +36,10 @@ public enum NodeLimits {
     static let discardedBodyBytesMax = 16 << 20
     /// Bytes of an attachment that are read and sent at a time.
     static let attachmentPieceBytes = 256 * 1024
+    /// After how long a document of `_replicator` that could not begin is tried again.
+    static let replicatorRetrySeconds = 60.0
+    /// How soon a replication with a CouchDB server that begins another session offers again what was refused.
+    static let offerAgainNanoseconds: UInt64 = 600_000_000_000
     /// Fields of an index …
     static let indexFieldsMax = 100
     /// … and indexes that are listed.

@@ -360,8 +360,11 @@ class Handler(BaseHTTPRequestHandler):
             raise Problem(404, "not_found", "missing")
         since = json.loads(query.get("atts_since", "[]"))
         found = []
-        for rev in json.loads(query["open_revs"]):
-            found += self.latest(database, identifier, rev) or [None]
+        if query["open_revs"] == "all":
+            found = database.leaves(identifier)
+        else:
+            for rev in json.loads(query["open_revs"]):
+                found += self.latest(database, identifier, rev) or [None]
         if "multipart/mixed" not in self.headers.get("Accept", ""):
             return 200, [
                 {"ok": self.full(database, identifier, rev)} if rev else {"missing": rev} for rev in found]

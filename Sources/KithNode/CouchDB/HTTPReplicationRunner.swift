@@ -17,7 +17,9 @@ final class HTTPReplicationRunner {
     private var timer: HTTPClientTimer?
     private var observation: ObservationToken?
     private var isOver = false
-    private var hasOfferedAgain = false
+    /// When what was refused was offered again last, and the session reached the server.
+    private var offeredNanoseconds: UInt64?
+    private var isOffering = false
     /// Whether the server has answered what it was asked first.
     private var hasReached = false
     private static let publishNanoseconds: UInt64 = 100_000_000
@@ -57,7 +59,9 @@ final class HTTPReplicationRunner {
         timer = nil
         report.retryAt = nil
         let wanted = request
-        let offersAgain = !hasOfferedAgain
+        let offersAgain =
+            offeredNanoseconds.map { EventLoop.monotonicNanoseconds >= $0 + NodeLimits.offerAgainNanoseconds } ?? true
+        isOffering = offersAgain
         database.submitRead { snapshot in
             guard offersAgain else { return [] }
             return try snapshot.refusals(peer: wanted.address.url, limit: NodeLimits.refusalsRememberedMax)
@@ -75,7 +79,6 @@ final class HTTPReplicationRunner {
             let error = error as? KithError ?? KithError(.internal, "the database cannot be read", cause: error)
             return ended(.failed(error, mayHelp: error.code.isRetryable, retryAfterSeconds: nil), ReplicationStatus())
         }
-        hasOfferedAgain = true
         var configuration = configuration
         configuration.refusedBefore = refusals.compactMap { refusal in
             guard let id = try? DocumentID(refusal.key.id), request.documentIDs?.contains(id) != false,
@@ -118,6 +121,9 @@ final class HTTPReplicationRunner {
         guard !isOver else { return }
         report.status = added(status)
         if status.state != .connecting { hasReached = true }
+        if isOffering, status.state == .idle {
+            (isOffering, offeredNanoseconds) = (false, EventLoop.monotonicNanoseconds)
+        }
         if status.state == .idle {
             report.lastInSyncAt = WallClock.seconds
             (report.lastError, report.lastErrorAt) = (nil, nil)

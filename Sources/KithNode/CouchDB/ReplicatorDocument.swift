@@ -31,23 +31,29 @@ struct ReplicatorDocument: Sendable {
     /// Whether there is something to do.
     var isUnfinished: Bool { state != .completed && state != .failed }
 
+    /// Of what is shown: nobody can try passwords on it.
     var revision: String {
-        let text = JSONValue.object(members).canonicalBytes() + Array("\(generation)\(id)".utf8)
+        let text = JSONValue.object(shownMembers).canonicalBytes() + Array("\(generation)\(id)".utf8)
         return "\(generation)-" + ContentDigest.hex(text).prefix(32)
     }
 
     /// The document as it is answered: without passwords.
     var shown: JSONValue {
-        var value = JSONValue.object(members)
-        for name in ["source", "target"] {
-            if let end = value[name] { value[name] = Self.withoutPassword(end) }
-        }
+        var value = JSONValue.object(shownMembers)
         value["_id"] = .string(id)
         value["_rev"] = .string(revision)
         value["_replication_state"] = .string(state.rawValue)
         value["_replication_state_time"] = .string(WallClock.text(stateSeconds))
         if let reason { value["_replication_state_reason"] = .string(reason) }
         return value
+    }
+
+    private var shownMembers: JSONObject {
+        var shown = members
+        for name in ["source", "target"] {
+            if let end = shown[name] { shown[name] = Self.withoutPassword(end) }
+        }
+        return shown
     }
 
     private static func withoutPassword(_ end: JSONValue) -> JSONValue {

@@ -15,6 +15,8 @@ final class ReplicatorDocuments {
     /// Why the file is not used: it is left alone then.
     private var failure: KithError?
     private var isStopped = false
+    /// When what could not begin is tried again.
+    private var retry: LoopTimer?
 
     init(path: String, manager: HTTPReplicationManager, registry: DatabaseRegistry, log: NodeLog) {
         self.path = path
@@ -35,7 +37,10 @@ final class ReplicatorDocuments {
     }
 
     /// Nothing is begun or written any more.
-    func stop() { isStopped = true }
+    func stop() {
+        isStopped = true
+        retry?.cancel()
+    }
 
     private func load() throws(KithError) {
         guard access(path, F_OK) == 0 else { return }
@@ -129,23 +134,34 @@ final class ReplicatorDocuments {
         guard !isStopped, failure == nil, let document = documents[id], document.isUnfinished, jobs[id] == nil else {
             return
         }
-        do {
+        do throws(KithError) {
             var request = try HTTPReplicationRequest(couchDB: document.members)
             request.isPersistent = true
             if request.directions == .receive, request.createsTarget, registry.find(request.database) == nil {
                 return create(request.database, for: id)
             }
             guard manager.find(like: request) == nil else {
-                return set(id, .failed, "the same replication is under way already")
+                throw KithError(.busy, "the same replication is under way already")
             }
             let job = try manager.start(request)
             jobs[id] = job
             job.onReport = { [weak self] job in self?.note(id, job) }
             set(id, .running, nil)
-        } catch  where error.code == .databaseNotFound {
-            set(id, .crashing, error.message)
         } catch {
-            set(id, .failed, error.message)
+            failed(id, error)
+        }
+    }
+
+    /// What passes by itself is tried again after a while, or when a database is opened; what does not is for a person.
+    private func failed(_ id: String, _ error: KithError) {
+        guard error.code.isRetryable || error.code == .databaseNotFound || error.code == .diskFull else {
+            return set(id, .failed, error.message)
+        }
+        set(id, .crashing, error.message)
+        guard retry == nil, !isStopped else { return }
+        retry = EventLoop.shared.schedule(afterSeconds: NodeLimits.replicatorRetrySeconds) { [weak self] in
+            self?.retry = nil
+            self?.databaseOpened()
         }
     }
 
@@ -154,8 +170,10 @@ final class ReplicatorDocuments {
             do throws(KithError) {
                 // Opening it begins what waits for it.
                 try await registry.create(name)
+            } catch  where error.code == .databaseExists {
+                begin(id)
             } catch {
-                set(id, .failed, error.message)
+                failed(id, error)
             }
         }
     }

@@ -14,14 +14,19 @@ extension RESTRouter {
         if request.directions == .receive, request.createsTarget, node.registry.find(request.database) == nil {
             try await node.createDatabase(request.database)
         }
-        let job = try node.httpReplications.find(like: request) ?? node.httpReplications.start(request)
+        let running = node.httpReplications.find(like: request)
+        let job = try running ?? node.httpReplications.start(request)
         guard !request.isContinuous else {
             return exchange.respond(
                 HTTPAnswer(202, JSONValue(object: [("ok", true), ("_local_id", .string(job.id))])))
         }
-        exchange.onClosed = { job.cancel() }
-        if exchange.isClosed { job.cancel() }
-        while job.result == nil { await job.changed.wait(secondsMax: NodeLimits.maintenanceSilenceSeconds) }
+        // Whoever has only joined it leaves it to who began it.
+        let ownsJob = running == nil
+        exchange.onClosed = { if ownsJob { job.cancel() } else { job.changed.signal() } }
+        if exchange.isClosed, ownsJob { job.cancel() }
+        while job.result == nil, ownsJob || !exchange.isClosed {
+            await job.changed.wait(secondsMax: NodeLimits.maintenanceSilenceSeconds)
+        }
         guard let result = job.result, !exchange.isClosed else { return }
         let status = try result.get()
         // What was written down at its end says most of it.
@@ -69,6 +74,10 @@ extension RESTRouter {
             job = node.httpReplications.find(like: try HTTPReplicationRequest(couchDB: members))
         }
         guard let job else { throw KithError(.notFound, "there is no such replication under way") }
+        guard !job.request.isPersistent else {
+            throw KithError(
+                .forbidden, "a document of _replicator asks for this replication", remedy: "Delete the document")
+        }
         job.cancel()
         exchange.respond(HTTPAnswer(200, JSONValue(object: [("ok", true), ("_local_id", .string(job.id))])))
     }

@@ -23,9 +23,28 @@ struct CouchDBAnswer {
         }
     }
 
+    /// Whether it says that the whole database is not there.
+    var isAboutDatabase: Bool {
+        guard status == 404, let value = said, value["error"] == "not_found" else { return false }
+        return ["no_db_file", "Database does not exist."].contains { value["reason"] == .string($0) }
+    }
+
+    /// Whether it says, in CouchDB's words, that a document or a revision is not there; a proxy's 404 does not.
+    var isMissing: Bool { status == 404 && !isAboutDatabase && said?["error"] == "not_found" }
+
+    /// A 404 that is not CouchDB's.
+    var unexplained: KithError {
+        KithError(
+            .protocolViolation, "404 to \(request.shown), and not in CouchDB's words",
+            remedy: "Look whether something before the server refuses such paths")
+    }
+
+    /// What the server says of an error.
+    private var said: JSONValue? { body.count <= 65_536 ? try? JSONValue(parsing: body) : nil }
+
     /// What the server says is wrong.
     var reason: String {
-        let value = body.count <= 65_536 ? try? JSONValue(parsing: body) : nil
+        let value = said
         let parts = [value?["error"]?.stringValue, value?["reason"]?.stringValue].compactMap { $0 }
         return Self.shown(parts.joined(separator: ": "))
     }

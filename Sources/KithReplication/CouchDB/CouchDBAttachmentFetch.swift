@@ -20,6 +20,7 @@ final class CouchDBAttachmentFetch {
     private var inner: MultipartParser?
     private var text: [UInt8] = []
     private var isInText = false
+    /// Bytes of the texts of all revisions.
     private var textBytes = 0
     private var parts: DocumentParts?
     /// Attachments whose bytes are still to come, in their order.
@@ -55,8 +56,7 @@ final class CouchDBAttachmentFetch {
 
     private func ask(since: RevisionID?) {
         var query = [
-            CouchDBPath.json("open_revs", CouchDBPath.list([wanted.name.revision])), "revs=true", "latest=true",
-            "attachments=true",
+            wanted.openRevisions, "revs=true", "latest=true", "attachments=true",
         ]
         if let since { query.append(CouchDBPath.json("atts_since", CouchDBPath.list([since]))) }
         var request = CouchDBRequest(
@@ -92,7 +92,8 @@ final class CouchDBAttachmentFetch {
     private func receive(_ bytes: [UInt8]) {
         session.counts.attachmentBytesReceived += UInt64(bytes.count)
         unconsumed += bytes.count
-        outer?.receive(bytes)
+        // What comes behind the end is dropped.
+        if !isOver { outer?.receive(bytes) }
         pump()
     }
 
@@ -109,7 +110,10 @@ final class CouchDBAttachmentFetch {
         session.consumed(exchange, unconsumed)
         unconsumed = 0
         guard hasAnswered else { return }
-        if isOver { return complete() }
+        if isOver {
+            if revisions.isEmpty, refusals.isEmpty { refusals += puller.missing(wanted) }
+            return complete()
+        }
         cutOff(KithError(.protocolViolation, "the answer ends before the last of its parts"))
     }
 
@@ -127,7 +131,7 @@ final class CouchDBAttachmentFetch {
         switch event {
         case .part(let headers):
             let type = headers["Content-Type"].flatMap(HTTPMediaType.init)
-            (text, textBytes) = ([], 0)
+            text = []
             if type?.name == "multipart/related", let type {
                 inner = try MultipartParser(boundary: type[parameter: "boundary"] ?? "")
             } else {
@@ -159,6 +163,10 @@ final class CouchDBAttachmentFetch {
 
     private func addText(_ bytes: [UInt8]) throws {
         text.append(contentsOf: bytes)
+        textBytes += bytes.count
+        guard textBytes <= session.limits.documentAnswerBytesMax else {
+            throw KithError(.tooLarge, "the document has revisions of more than \(textBytes) bytes in all")
+        }
         guard text.count <= DocumentLimits.documentBytesMax + DocumentLimits.attachmentStubsBytesMax else {
             throw KithError(.tooLarge, "the document has more than \(DocumentLimits.documentBytesMax) bytes")
         }
@@ -304,7 +312,11 @@ final class CouchDBAttachmentFetch {
             if !isBusy { pump() }
             return
         }
-        if answer.status == 404 { return complete() }
+        if answer.isMissing {
+            refusals += puller.missing(wanted)
+            return complete()
+        }
+        if answer.status == 404, !answer.isAboutDatabase { return refuse(answer.unexplained) }
         if answer.isTooLong {
             return refuse(
                 KithError(.tooLarge, "the server sends the attachments within the document, which is too large then"))
@@ -314,7 +326,9 @@ final class CouchDBAttachmentFetch {
             switch try CouchDBFetched.single(answer, wanted) {
             case .documents(let documents): storeInline(documents[...])
             case .refused(let error): refuse(error)
-            case .gone: complete()
+            case .missing:
+                refusals += puller.missing(wanted)
+                complete()
             }
         } catch {
             session.fail(error)
@@ -389,6 +403,6 @@ final class CouchDBAttachmentFetch {
         exchange = nil
         let receiver = self.receiver
         let wanted = self.wanted
-        puller.store(revisions, refusals) { receiver.done(wanted) }
+        puller.store(revisions, refusals, of: [wanted]) { receiver.done(wanted) }
     }
 }

@@ -63,7 +63,7 @@ final class CouchDBCheckpointer {
     }
 
     private func fetch(then done: @escaping () -> Void) {
-        session.send(CouchDBRequest("GET", path), bodyMax: session.limits.documentAnswerBytesMax) {
+        session.send(CouchDBRequest("GET", path), bodyMax: session.limits.stateAnswerBytesMax) {
             [unowned self] answer in
             server = nil
             serverRevision = nil
@@ -115,8 +115,11 @@ final class CouchDBCheckpointer {
 
     /// Has the server write to its disk what it has answered.
     private func makeDurable(then done: @escaping () -> Void) {
-        session.send(CouchDBRequest("POST", "/_ensure_full_commit", json: Array("{}".utf8))) {
-            [unowned self] answer in
+        session.send(
+            CouchDBRequest("POST", "/_ensure_full_commit", json: Array("{}".utf8)),
+            bodyMax: session.limits.stateAnswerBytesMax
+        ) { [unowned self] answer in
+            if answer.isAboutDatabase { return session.end(answer) }
             if [400, 404, 405, 410, 501].contains(answer.status) {
                 // A server without it makes durable what it answers, or says so otherwise.
                 hasFullCommit = false
@@ -145,11 +148,24 @@ final class CouchDBCheckpointer {
         var document = checkpoint.body
         document["_id"] = .string(localName)
         if let serverRevision { document["_rev"] = .string(serverRevision) }
-        session.send(CouchDBRequest("PUT", path, json: document.canonicalBytes())) { [unowned self] answer in
+        session.send(
+            CouchDBRequest("PUT", path, json: document.canonicalBytes()),
+            bodyMax: session.limits.stateAnswerBytesMax
+        ) { [unowned self] answer in
+            if answer.isAboutDatabase { return session.end(answer) }
             switch answer.status {
             case 409 where conflictsLeft > 0:
                 conflictsLeft -= 1
-                return fetch { [unowned self] in save(position) }
+                let wasThere = serverRevision != nil
+                return fetch { [unowned self] in
+                    // A database that was made anew has none, and not what was sent to the one before it either.
+                    guard !wasThere || server != nil else {
+                        return session.end(
+                            KithError(
+                                .busy, "the server's checkpoint has gone: its database was made anew, or restored"))
+                    }
+                    save(position)
+                }
             case 401, 403, 404, 405, 501:
                 (isRefused, isSaving, dirtySinceSeconds) = (true, false, nil)
                 return

@@ -21,21 +21,27 @@ final class CouchDBExchange {
     /// Called when the next bytes of the request's body are wanted.
     var onWanted: (() -> Void)?
     /// Gets the whole answer.
-    var onAnswer: (CouchDBAnswer) -> Void
+    private(set) var onAnswer: ((CouchDBAnswer) -> Void)?
+    /// How long nothing may be heard of it, in seconds.
+    let silenceSecondsMax: Double
 
     init(
-        number: UInt64, request: CouchDBRequest, bodyMax: Int, heardSeconds: Double,
+        number: UInt64, request: CouchDBRequest, bodyMax: Int, heardSeconds: Double, silenceSecondsMax: Double,
         onAnswer: @escaping (CouchDBAnswer) -> Void
     ) {
         self.number = number
         self.request = request
         self.bodyMax = bodyMax
         self.heardSeconds = heardSeconds
+        self.silenceSecondsMax = silenceSecondsMax
         self.onAnswer = onAnswer
     }
 
-    /// Lets go of who listens to its parts.
-    func forget() { (onHead, onBytes, onCut, onWanted) = (nil, nil, nil, nil) }
+    /// When it is given up for its silence, in monotonic seconds.
+    var silentSeconds: Double { heardSeconds + silenceSecondsMax }
+
+    /// Lets go of who listens: they hold it as well.
+    func forget() { (onHead, onBytes, onCut, onWanted, onAnswer) = (nil, nil, nil, nil, nil) }
 
     func answer(isTooLong: Bool = false) -> CouchDBAnswer {
         CouchDBAnswer(request: request, status: status, headers: headers, body: body, isTooLong: isTooLong)

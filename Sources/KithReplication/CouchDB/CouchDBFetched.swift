@@ -4,8 +4,9 @@ import KithDocuments
 enum CouchDBFetched {
     /// It, or with `latest` what has taken its place.
     case documents([DocumentParts])
-    /// The server has it no longer; what took its place has a change of its own.
-    case gone
+    /// The server says that it has not got it, though its list of changes names it: it was purged, or has not come yet to that part
+    /// of a cluster.
+    case missing
     /// It cannot be had, or not be kept.
     case refused(KithError)
 
@@ -84,6 +85,6 @@ enum CouchDBFetched {
         } catch {
             return .refused(error)
         }
-        return documents.isEmpty ? .gone : .documents(documents)
+        return documents.isEmpty ? .missing : .documents(documents)
     }
 }

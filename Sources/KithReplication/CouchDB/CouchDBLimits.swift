@@ -10,8 +10,10 @@ public struct CouchDBLimits: Sendable {
     public var fetchesMax = 3
     /// Bytes of an answer with documents, or a list of changes; a longer one is cut off and asked for in smaller parts.
     public var answerBytesMax = 32 << 20
-    /// Bytes of an answer with a single document, or of what is only about how things stand.
+    /// Bytes of an answer with a single document.
     public var documentAnswerBytesMax = 64 << 20
+    /// Bytes of an answer that is only about how things stand.
+    public var stateAnswerBytesMax = 1 << 20
     /// Changes of this database that are compared with the server in one `_revs_diff`.
     public var changesPerComparisonMax = 300
     /// Documents in one `_bulk_docs`.
@@ -24,6 +26,10 @@ public struct CouchDBLimits: Sendable {
     public var checkpointSeconds = 5.0
     /// A server that sends nothing for so long, also no sign of life, is given up.
     public var silenceSecondsMax = 60.0
+    /// The same where the server may have to go through everything before it finds a change that passes the filter.
+    public var filteredSilenceSecondsMax = 600.0
+    /// What a line carries at least, in bytes a second, by which a long request gets more time.
+    public var sentBytesPerSecondMin = 16_384.0
     /// How often the server is asked for a sign of life while it waits for changes.
     public var heartbeatMilliseconds = 10_000
     /// How long a server is left alone that answered that nothing has changed, without having waited for it.

@@ -64,7 +64,8 @@ final class CouchDBPuller {
         let path = "/_changes?" + query.joined(separator: "&")
         let request =
             filter.map { CouchDBRequest("POST", path, json: $0.canonicalBytes()) } ?? CouchDBRequest("GET", path)
-        session.send(request) { [unowned self] answer in
+        let silence = filter == nil ? nil : limits.filteredSilenceSecondsMax
+        session.send(request, silenceMax: silence) { [unowned self] answer in
             guard answer.isSuccess else {
                 isReading = false
                 if answer.isTooLong { return session.end(Self.tooLong(answer)) }
@@ -115,9 +116,18 @@ final class CouchDBPuller {
                         throw KithError(.badDocument, "the server's change cannot be read")
                     }
                     let document = try DocumentID(id)
-                    let revisions = try changes.map { try RevisionID(parsing: $0["rev"]?.stringValue ?? "") }
-                    names += revisions.map { RevisionName(id: document, revision: $0) }
-                    rows.append((sequence, revisions.count))
+                    var count = 0
+                    // Each on its own: of two in conflict one may have a name that is none here.
+                    for change in changes {
+                        let text = change["rev"]?.stringValue ?? ""
+                        do throws(KithError) {
+                            names.append(RevisionName(id: document, revision: try RevisionID(parsing: text)))
+                            count += 1
+                        } catch {
+                            refusals.append(.incoming(id, text, error))
+                        }
+                    }
+                    rows.append((sequence, count))
                 } catch {
                     let error = error as? KithError ?? KithError(.badDocument, "\(error)")
                     refusals.append(.incoming(id, row?["changes"]?[0]?["rev"]?.stringValue ?? "", error))
@@ -126,14 +136,19 @@ final class CouchDBPuller {
         }
         session.missingChecked += names.count
         session.counts.total += rows.count
-        let isEnd = pending == 0 || (pending == nil && count < limits.changesPerRequestMax)
-        session.refuse(refusals) { [unowned self] in lookUp(names, rows, last: last ?? since, isEnd: isEnd) }
+        // A server that does not say how many are pending may give fewer than it was asked for; one that gives none and moves nothing
+        // has none, whatever it says.
+        let isEnd = pending == 0 || (count == 0 && (pending == nil || last == since))
+        session.refuse(refusals) { [unowned self] in
+            lookUp(names, rows, last: last ?? since, isEnd: isEnd, isEmpty: count == 0)
+        }
     }
 
     private func lookUp(
-        _ names: [RevisionName], _ rows: [(sequence: JSONValue, count: Int)], last: JSONValue, isEnd: Bool
+        _ names: [RevisionName], _ rows: [(sequence: JSONValue, count: Int)], last: JSONValue, isEnd: Bool,
+        isEmpty: Bool
     ) {
-        guard !names.isEmpty else { return finishReading(last, isEnd: isEnd) }
+        guard !names.isEmpty else { return finishReading(last, isEnd: isEnd, isEmpty: isEmpty) }
         session.perform(.lookUp(names)) { [unowned self] result in
             guard case .lookups(let lookups) = result else { return session.storeFailed(result) }
             var next = 0
@@ -150,14 +165,14 @@ final class CouchDBPuller {
                 next += row.count
                 session.counts.completed += 1
             }
-            finishReading(last, isEnd: isEnd)
+            finishReading(last, isEnd: isEnd, isEmpty: isEmpty)
         }
     }
 
-    private func finishReading(_ last: JSONValue, isEnd: Bool) {
+    private func finishReading(_ last: JSONValue, isEnd: Bool, isEmpty: Bool) {
         isReading = false
-        // Who does not wait for changes is asked now and then.
-        if isCaughtUp, last == since {
+        // Who does not wait for changes is asked now and then, also when he moves without having any.
+        if isCaughtUp, isEmpty {
             restsUntilSeconds = session.now.monotonicSeconds + limits.emptyAnswerRestSeconds
         }
         isCaughtUp = isEnd
@@ -210,14 +225,13 @@ final class CouchDBPuller {
     }
 
     private func fetchSingle(_ wanted: WantedRevision) {
-        let query =
-            CouchDBPath.json("open_revs", CouchDBPath.list([wanted.name.revision])) + "&revs=true&latest=true"
+        let query = wanted.openRevisions + "&revs=true&latest=true"
         var request = CouchDBRequest("GET", CouchDBPath.document(wanted.name.id) + "?" + query)
         request.headers = [("Accept", "application/json")]
         session.send(request, bodyMax: limits.documentAnswerBytesMax) { [unowned self] answer in
             if answer.isTooLong { return take([wanted], [.refused(Self.tooLarge)]) }
-            // The document is gone; whatever took its place has its own change.
-            if answer.status == 404 { return take([wanted], [.gone]) }
+            if answer.isMissing { return take([wanted], [.missing]) }
+            if answer.status == 404, !answer.isAboutDatabase { return take([wanted], [.refused(answer.unexplained)]) }
             guard answer.isSuccess else { return session.end(answer) }
             do {
                 take([wanted], [try CouchDBFetched.single(answer, wanted)])
@@ -237,7 +251,9 @@ final class CouchDBPuller {
         var done: [WantedRevision] = []
         for (wanted, fetched) in zip(batch, fetched) {
             switch fetched {
-            case .gone: done.append(wanted)
+            case .missing:
+                refusals += missing(wanted)
+                done.append(wanted)
             case .refused(let error):
                 refusals.append(
                     .incoming(wanted.name.id.text, wanted.name.revision.description, error))
@@ -251,10 +267,18 @@ final class CouchDBPuller {
                 done.append(wanted)
             }
         }
-        store(revisions, refusals) { [unowned self] in
+        store(revisions, refusals, of: done) { [unowned self] in
             fetching -= 1
             close(done)
         }
+    }
+
+    /// What is noted of a revision that the server names and has not got. The first time it is asked for again when replication begins the
+    /// next time; what is missing then as well was purged there.
+    func missing(_ wanted: WantedRevision) -> [CouchDBRefusal] {
+        guard wanted.ticket != nil else { return [] }
+        let error = KithError(.notFound, "the server names this revision and has not got it")
+        return [.incoming(wanted.name.id.text, wanted.name.revision.description, error)]
     }
 
     static func incoming(
@@ -267,10 +291,13 @@ final class CouchDBPuller {
     }
 
     /// Stores revisions, and notes what is not stored; goes on when both are durable.
+    ///
+    /// - Parameter wanted: what was asked for: what was refused of it before, and is not now, is forgotten.
     func store(
-        _ revisions: [IncomingRevision], _ refusals: [CouchDBRefusal], then done: @escaping () -> Void
+        _ revisions: [IncomingRevision], _ refusals: [CouchDBRefusal], of wanted: [WantedRevision],
+        then done: @escaping () -> Void
     ) {
-        guard !revisions.isEmpty else { return session.refuse(refusals, then: done) }
+        guard !revisions.isEmpty else { return note(refusals, of: wanted, then: done) }
         session.perform(.insert(revisions)) { [unowned self] result in
             guard case .inserted(let outcomes) = result else { return session.storeFailed(result) }
             var refusals = refusals
@@ -284,8 +311,16 @@ final class CouchDBPuller {
             }
             session.counts.revisionsReceived += taken.count
             session.accepted(taken, isOutgoing: false)
-            session.refuse(refusals, then: done)
+            note(refusals, of: wanted, then: done)
         }
+    }
+
+    private func note(_ refusals: [CouchDBRefusal], of wanted: [WantedRevision], then done: @escaping () -> Void) {
+        let again = wanted.filter { wanted in
+            wanted.ticket == nil && !refusals.contains { $0.id.utf8.elementsEqual(wanted.name.id.text.utf8) }
+        }
+        session.accepted(again.map(\.name), isOutgoing: false)
+        session.refuse(refusals, then: done)
     }
 
     func close(_ wanted: [WantedRevision]) {

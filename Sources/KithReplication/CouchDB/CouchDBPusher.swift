@@ -243,11 +243,16 @@ final class CouchDBPusher {
         for answer in answers where answer["error"] != nil {
             let id = answer["id"]?.stringValue
             let revision = answer["rev"]?.stringValue
-            let item = items.first { item in
+            let named = items.first { item in
                 item.name.id.text.utf8.elementsEqual((id ?? "").utf8)
                     && (revision == nil || item.name.revision.description == revision)
             }
-            guard let item, failed.insert(item.name).inserted else { continue }
+            guard let item = items.count == 1 ? items[0] : named else {
+                // Nobody knows which of them it is about: it shows when they come one by one.
+                single.append(contentsOf: items)
+                return done()
+            }
+            guard failed.insert(item.name).inserted else { continue }
             let error = answer["error"]?.stringValue ?? ""
             let reason = [error, answer["reason"]?.stringValue ?? ""].filter { !$0.isEmpty }.joined(separator: ": ")
             refusals.append(Self.refusal(item, isByPeer: true, Self.status(of: error), reason))
@@ -278,9 +283,18 @@ final class CouchDBPusher {
         let upload = CouchDBUpload(
             session: session, revision, knowing: item.revision.ancestors, sendsAll: sendsAll
         ) { [unowned self] outcome in
-            guard case .answered(let answer) = outcome else {
+            let answer: CouchDBAnswer
+            switch outcome {
+            case .answered(let given): answer = given
+            case .gone:
                 finish([item])
                 return postWithAttachments(documents.dropFirst())
+            case .unreadable(let error):
+                let refusal = Self.refusal(item, isByPeer: false, error.code.httpStatus, error.message)
+                return session.refuse([refusal]) { [unowned self] in
+                    finish([item])
+                    postWithAttachments(documents.dropFirst())
+                }
             }
             switch answer.status {
             case 200...299:

@@ -3,7 +3,7 @@ import KithDocuments
 /// How a session begins: is the database there, and where did the last session stop?
 extension CouchDBReplicator {
     func begin() {
-        send(CouchDBRequest("GET", ""), bodyMax: limits.documentAnswerBytesMax) { [unowned self] answer in
+        send(CouchDBRequest("GET", ""), bodyMax: limits.stateAnswerBytesMax) { [unowned self] answer in
             if answer.status == 404, configuration.createsTarget, configuration.directions.contains(.send) {
                 return createTarget()
             }
@@ -28,7 +28,7 @@ extension CouchDBReplicator {
     }
 
     private func createTarget() {
-        send(CouchDBRequest("PUT", ""), bodyMax: limits.documentAnswerBytesMax) { [unowned self] answer in
+        send(CouchDBRequest("PUT", ""), bodyMax: limits.stateAnswerBytesMax) { [unowned self] answer in
             // 412: somebody else has made it meanwhile.
             guard answer.isSuccess || answer.status == 412 else { return end(answer) }
             readCheckpoints(instanceStartTime: nil)

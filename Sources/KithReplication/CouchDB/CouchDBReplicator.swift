@@ -72,7 +72,8 @@ public final class CouchDBReplicator {
                 exchanges[number] = nil
                 actions.append(.cancel(number: number))
                 exchange.body = []
-                return exchange.onAnswer(exchange.answer(isTooLong: true))
+                exchange.onAnswer?(exchange.answer(isTooLong: true))
+                return
             }
             exchange.body.append(contentsOf: bytes)
         }
@@ -82,7 +83,7 @@ public final class CouchDBReplicator {
     public func receiveEnd(_ number: UInt64, now: ReplicationInstant) {
         handle(now) {
             guard let exchange = exchanges.removeValue(forKey: number) else { return }
-            exchange.onAnswer(exchange.answer())
+            exchange.onAnswer?(exchange.answer())
         }
     }
 
@@ -121,15 +122,14 @@ public final class CouchDBReplicator {
     /// Time has passed: called at `deadlineSeconds`, or later.
     public func tick(now: ReplicationInstant) {
         handle(now) {
-            let silent = exchanges.values.filter {
-                now.monotonicSeconds >= $0.heardSeconds + limits.silenceSecondsMax
-            }.min { $0.number < $1.number }
+            let silent = exchanges.values.filter { now.monotonicSeconds >= $0.silentSeconds }
+                .min { $0.number < $1.number }
             guard let silent else { return }
             end(
                 .failed(
                     KithError(
                         .timedOut,
-                        "\(configuration.peerName) was silent for \(Int(limits.silenceSecondsMax)) s during \(silent.request.shown)"
+                        "\(configuration.peerName) was silent for \(Int(silent.silenceSecondsMax)) s during \(silent.request.shown)"
                     ), mayHelp: true, retryAfterSeconds: nil))
         }
     }
@@ -154,7 +154,7 @@ public final class CouchDBReplicator {
     /// When `tick` must be called, in monotonic seconds.
     public var deadlineSeconds: Double? {
         guard ended == nil else { return nil }
-        let silence = exchanges.values.map { $0.heardSeconds + limits.silenceSecondsMax }.min()
+        let silence = exchanges.values.map(\.silentSeconds).min()
         let saves = checkpointers.compactMap { $0.deadlineSeconds }.min()
         return [silence, saves, puller?.restsUntilSeconds].compactMap { $0 }.min()
     }
@@ -162,13 +162,19 @@ public final class CouchDBReplicator {
     // MARK: For its parts
 
     /// Makes a request and collects its answer.
+    ///
+    /// - Parameter silenceMax: how long nothing may be heard, in seconds, where that is longer than usual. A body that is given in
+    ///   one piece has the time that it takes on a slow line, since nobody tells how far it is.
     @discardableResult
     func send(
-        _ request: CouchDBRequest, bodyMax: Int? = nil, then onAnswer: @escaping (CouchDBAnswer) -> Void
+        _ request: CouchDBRequest, bodyMax: Int? = nil, silenceMax: Double? = nil,
+        then onAnswer: @escaping (CouchDBAnswer) -> Void
     ) -> CouchDBExchange {
+        var silence = silenceMax ?? limits.silenceSecondsMax
+        if case .bytes(let bytes) = request.body { silence += Double(bytes.count) / limits.sentBytesPerSecondMin }
         let exchange = CouchDBExchange(
             number: nextNumber, request: request, bodyMax: bodyMax ?? limits.answerBytesMax,
-            heardSeconds: now.monotonicSeconds, onAnswer: onAnswer)
+            heardSeconds: now.monotonicSeconds, silenceSecondsMax: silence, onAnswer: onAnswer)
         nextNumber += 1
         exchanges[exchange.number] = exchange
         actions.append(.send(number: exchange.number, request))

@@ -10,6 +10,8 @@ final class CouchDBUpload {
         case answered(CouchDBAnswer)
         /// The bytes of an attachment are not here any more: neither is the revision.
         case gone
+        /// The bytes of an attachment cannot be read here.
+        case unreadable(KithError)
     }
 
     private enum Piece {
@@ -23,7 +25,8 @@ final class CouchDBUpload {
     private var offset: UInt64 = 0
     private let boundary: String
     private let id: DocumentID
-    private let then: (Outcome) -> Void
+    /// Called once.
+    private var then: ((Outcome) -> Void)?
     private var isReading = false
 
     /// - Parameter known: revisions that the server has; attachments that were there in one of them are only told of.
@@ -84,8 +87,8 @@ final class CouchDBUpload {
         request.headers = [("Content-Type", "multipart/related; boundary=\"\(boundary)\"")]
         request.body = .stream(length: length)
         // The handlers hold it until the answer has come.
-        let exchange = session.send(request, bodyMax: session.limits.documentAnswerBytesMax) { [self] answer in
-            then(.answered(answer))
+        let exchange = session.send(request, bodyMax: session.limits.stateAnswerBytesMax) { [self] answer in
+            end(.answered(answer))
         }
         exchange.onWanted = { [self, unowned exchange] in give(exchange) }
     }
@@ -112,10 +115,20 @@ final class CouchDBUpload {
                     session.sendBody(exchange, bytes, isLast: false)
                 case .noBlob:
                     session.cancel(exchange)
-                    then(.gone)
+                    end(.gone)
+                case .failed(let error) where error.code == .damaged:
+                    session.cancel(exchange)
+                    end(.unreadable(error))
                 default: session.storeFailed(result)
                 }
             }
         }
+    }
+
+    private func end(_ outcome: Outcome) {
+        // A server may answer before it has all.
+        let then = self.then
+        self.then = nil
+        then?(outcome)
     }
 }

@@ -10,6 +10,12 @@ struct WantedRevision {
     /// Whether it is asked for by itself, since an answer with several was too long.
     var isSingle = false
 
+    /// What is asked for, as a part of a query: of what was refused before, all leaves, since only one of them is remembered.
+    var openRevisions: String {
+        ticket == nil
+            ? "open_revs=all" : CouchDBPath.json("open_revs", CouchDBPath.list([name.revision]))
+    }
+
     /// The same, asked for by itself.
     var alone: WantedRevision {
         var copy = self
