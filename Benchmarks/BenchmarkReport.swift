@@ -23,6 +23,16 @@ struct BenchmarkReport {
         }
     }
 
+    func add(
+        _ suite: String, _ row: String, _ figure: Double, _ unit: String, ratio: Double? = nil, least: Double? = nil,
+        most: Double? = nil
+    ) {
+        add(
+            BenchmarkRow(
+                suite: suite, row: row, figure: figure, unit: unit, ratio: ratio, bar: least ?? most,
+                isCost: most != nil))
+    }
+
     private static func line(_ columns: String...) -> String {
         let widths = [12, 62, 10, 14, 8, 10, 6]
         return zip(columns, widths).map { $0 + String(repeating: " ", count: max(1, $1 - $0.count)) }.joined()

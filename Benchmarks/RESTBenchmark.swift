@@ -22,16 +22,6 @@ enum RESTBenchmark {
         try measureFeed(report, socket)
     }
 
-    private static func add(
-        _ report: BenchmarkReport, _ text: String, _ figure: Double, _ unit: String, ratio: Double? = nil,
-        least: Double? = nil, most: Double? = nil
-    ) {
-        report.add(
-            BenchmarkRow(
-                suite: "rest", row: text, figure: figure, unit: unit, ratio: ratio, bar: least ?? most,
-                isCost: most != nil))
-    }
-
     /// The store by itself and the node in turns, since the disk has quick and slow times.
     private static func measureBulk(
         _ report: BenchmarkReport, _ socket: String, _ folder: String, count: Int
@@ -50,9 +40,9 @@ enum RESTBenchmark {
             rest += try Stopwatch.seconds { try client.askWell(request) }
         }
         let all = Double(count)
-        add(report, "the store's own insert, 1000 to a commit", all / store, "documents/s")
-        add(
-            report, "_bulk_docs, 1000 to a request; ratio to the store", all / rest, "documents/s",
+        report.add("rest", "the store's own insert, 1000 to a commit", all / store, "documents/s")
+        report.add(
+            "rest", "_bulk_docs, 1000 to a request; ratio to the store", all / rest, "documents/s",
             ratio: store / rest, least: 0.6)
     }
 
@@ -96,11 +86,11 @@ enum RESTBenchmark {
             }
         }
         let all = Double(rounds * singleThreads * count)
-        add(report, "the store's own puts, durable, from \(singleThreads) threads", all / store, "documents/s")
-        add(
-            report, "PUT from \(singleThreads) clients, kept alive; ratio to the store", all / rest, "documents/s",
+        report.add("rest", "the store's own puts, durable, from \(singleThreads) threads", all / store, "documents/s")
+        report.add(
+            "rest", "PUT from \(singleThreads) clients, kept alive; ratio to the store", all / rest, "documents/s",
             ratio: store / rest, least: 0.7)
-        add(report, "processor time of the node for one", (try node.askNumber("cpu") - before) * 1e6 / all, "µs")
+        report.add("rest", "processor time of the node for one", (try node.askNumber("cpu") - before) * 1e6 / all, "µs")
     }
 
     private static func measureReads(
@@ -118,11 +108,11 @@ enum RESTBenchmark {
                 }
             }
         }
-        add(
-            report, "GET by ID, \(readers) connections", Double(reads * readers) / seconds, "documents/s",
+        report.add(
+            "rest", "GET by ID, \(readers) connections", Double(reads * readers) / seconds, "documents/s",
             least: 20_000)
-        add(
-            report, "processor time of the node for one",
+        report.add(
+            "rest", "processor time of the node for one",
             (try node.askNumber("cpu") - before) * 1e6 / Double(reads * readers), "µs")
     }
 
@@ -148,8 +138,8 @@ enum RESTBenchmark {
                         }
                     })
             }
-            add(report, text + ", the best of three", Double(count) / best, "rows/s", least: bar)
-            add(report, text + ", growth of memory", try node.askNumber("peak") - before, "MiB")
+            report.add("rest", text + ", the best of three", Double(count) / best, "rows/s", least: bar)
+            report.add("rest", text + ", growth of memory", try node.askNumber("peak") - before, "MiB")
         }
     }
 
@@ -171,7 +161,7 @@ enum RESTBenchmark {
             delays.append(Double(Stopwatch.nanoseconds - acknowledged) / 1e6)
         }
         delays.sort()
-        add(report, "PUT to a continuous feed, median", delays[puts / 2], "ms", most: 2)
-        add(report, "PUT to a continuous feed, p99", delays[puts * 99 / 100], "ms")
+        report.add("rest", "PUT to a continuous feed, median", delays[puts / 2], "ms", most: 2)
+        report.add("rest", "PUT to a continuous feed, p99", delays[puts * 99 / 100], "ms")
     }
 }

@@ -49,16 +49,6 @@ enum ReplicationBenchmark {
         try body(pair)
     }
 
-    private static func add(
-        _ report: BenchmarkReport, _ text: String, _ figure: Double, _ unit: String, ratio: Double? = nil,
-        least: Double? = nil, most: Double? = nil
-    ) {
-        report.add(
-            BenchmarkRow(
-                suite: "replication", row: text, figure: figure, unit: unit, ratio: ratio, bar: least ?? most,
-                isCost: most != nil))
-    }
-
     /// Documents in a second that the store takes by itself, 1,000 to a commit.
     private static func insertRate(_ folder: String, _ name: String, count: Int, bytes: Int) throws -> Double {
         let database = try StoreBenchmark.open(folder + "/reference-\(name).kith", create: true)
@@ -88,20 +78,21 @@ enum ReplicationBenchmark {
         let isSmall = bytes < 1_024
         let what = "\(count) documents of about \(isSmall ? "\(bytes) bytes" : "\(bytes >> 10) KiB")"
         let insert = try insertRate(folder, name, count: count, bytes: bytes)
-        add(report, "the store's own insert of \(what)", insert, "documents/s")
+        report.add("replication", "the store's own insert of \(what)", insert, "documents/s")
         _ = try pair.sender.ask("create \(name)")
         _ = try pair.sender.ask("load \(name) \(count) \(bytes)")
         let first = try pair.replicate(name, count: count)
         let rate = Double(count) / first.seconds
-        add(
-            report, "first replication of \(what); ratio to insert", rate, "documents/s", ratio: rate / insert,
+        report.add(
+            "replication", "first replication of \(what); ratio to insert", rate, "documents/s", ratio: rate / insert,
             least: 0.5)
-        add(
-            report, "processor time a document of them, both sides", first.processorSeconds / Double(count) * 1e6, "µs",
+        report.add(
+            "replication", "processor time a document of them, both sides",
+            first.processorSeconds / Double(count) * 1e6, "µs",
             most: isSmall ? 50 : nil)
         for (side, node) in [("sender", pair.sender), ("receiver", pair.receiver)] {
-            add(
-                report, "peak memory of the \(side) meanwhile", try node.askNumber("peak"), "MiB",
+            report.add(
+                "replication", "peak memory of the \(side) meanwhile", try node.askNumber("peak"), "MiB",
                 most: memoryMebibytesMax)
         }
         try pair.checkSame(name)
@@ -120,8 +111,8 @@ enum ReplicationBenchmark {
         }
         latencies.sort()
         let text = "put acknowledged on one to readable on the other"
-        add(report, "\(text), median of 500", latencies[latencies.count / 2], "ms", most: 3)
-        add(report, "\(text), p99 of 500", latencies[latencies.count * 99 / 100], "ms", most: 15)
+        report.add("replication", "\(text), median of 500", latencies[latencies.count / 2], "ms", most: 3)
+        report.add("replication", "\(text), p99 of 500", latencies[latencies.count * 99 / 100], "ms", most: 15)
     }
 
     private static func measureBlob(_ report: BenchmarkReport, _ pair: NodePair, mebibytes: Int) throws {
@@ -131,13 +122,14 @@ enum ReplicationBenchmark {
         guard let raw = Double(try pair.receiver.line()) else {
             throw KithError(.internal, "the comparison with TLS has no figure")
         }
-        add(report, "TLS alone and SHA-1, \(mebibytes) MiB", raw, "MiB/s")
+        report.add("replication", "TLS alone and SHA-1, \(mebibytes) MiB", raw, "MiB/s")
         _ = try pair.sender.ask("create scans")
         _ = try pair.sender.ask("attach scans \(mebibytes)")
         let first = try pair.replicate("scans", count: 1)
         let rate = Double(mebibytes) / first.seconds
-        add(
-            report, "an attachment of \(mebibytes) MiB; ratio to TLS and SHA-1", rate, "MiB/s", ratio: rate / raw,
+        report.add(
+            "replication", "an attachment of \(mebibytes) MiB; ratio to TLS and SHA-1", rate, "MiB/s",
+            ratio: rate / raw,
             least: 0.5)
         try pair.checkSame("scans")
     }
@@ -152,8 +144,8 @@ enum ReplicationBenchmark {
             ("sender", pair.sender, samples.all[0]), ("receiver", pair.receiver, samples.all[1]),
         ] {
             let text = "memory of the \(side), first replication of \(count) documents"
-            add(report, "\(text): peak", try node.askNumber("peak"), "MiB", most: memoryMebibytesMax)
-            add(report, "\(text): growth, 2nd to 4th quarter", MemorySamples.growth(seen), "MiB")
+            report.add("replication", "\(text): peak", try node.askNumber("peak"), "MiB", most: memoryMebibytesMax)
+            report.add("replication", "\(text): growth, 2nd to 4th quarter", MemorySamples.growth(seen), "MiB")
         }
         try pair.checkSame("many")
     }
@@ -171,7 +163,8 @@ enum ReplicationBenchmark {
         let used = try pair.processorSeconds() - processor
         let sent = try pair.sender.askNumber("wire") - bytes
         // Half of it is each node's.
-        add(report, "an idle node for \(seconds) s, of one core", used / 2 / elapsed * 100, "%", most: 0.1)
-        add(report, "an idle pair for \(seconds) s, on the wire", sent / elapsed, "bytes/s", most: 2_048)
+        report.add(
+            "replication", "an idle node for \(seconds) s, of one core", used / 2 / elapsed * 100, "%", most: 0.1)
+        report.add("replication", "an idle pair for \(seconds) s, on the wire", sent / elapsed, "bytes/s", most: 2_048)
     }
 }

@@ -18,7 +18,8 @@ public struct SessionKey: Sendable {
     public func cookie(for user: User, now: UInt64) -> String {
         let end = String(now + AccessLimits.sessionSeconds, radix: 16)
         let name = Array(user.name.utf8)
-        return "\(Self.hex(name))-\(end)-\(Self.hex(seal(name, Array(end.utf8), Array(user.password.text.utf8))))"
+        return
+            "\(Hexadecimal.text(name))-\(end)-\(Hexadecimal.text(seal(name, Array(end.utf8), Array(user.password.text.utf8))))"
     }
 
     /// The user whose session it is; `nil` for one that has ended, or that nobody here made.
@@ -27,28 +28,13 @@ public struct SessionKey: Sendable {
     public func user(of cookie: String, now: UInt64, in find: (String) -> User?) -> User? {
         guard cookie.utf8.count <= 4 * AccessLimits.nameBytesMax else { return nil }
         let parts = cookie.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 3, let name = Self.bytes(parts[0]), let end = UInt64(parts[1], radix: 16), now < end,
-            let sealed = Self.bytes(parts[2]), let user = find(String(decoding: name, as: UTF8.self)), !user.isDisabled,
+        guard parts.count == 3, let name = Hexadecimal.bytes(parts[0]), let end = UInt64(parts[1], radix: 16),
+            now < end,
+            let sealed = Hexadecimal.bytes(parts[2]), let user = find(String(decoding: name, as: UTF8.self)),
+            !user.isDisabled,
             user.name.utf8.elementsEqual(name)
         else { return nil }
         let right = seal(name, Array(parts[1].utf8), Array(user.password.text.utf8))
         return KeyedHash.equal(sealed, right) ? user : nil
-    }
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-
-    private static func bytes(_ hex: Substring) -> [UInt8]? {
-        let digits = Array(hex.utf8)
-        guard digits.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        for place in stride(from: 0, to: digits.count, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[place...(place + 1)], as: UTF8.self), radix: 16) else {
-                return nil
-            }
-            bytes.append(byte)
-        }
-        return bytes
     }
 }

@@ -52,25 +52,13 @@ extension Node {
         let peers = home.peerBook.peers.map { links.status(of: $0) }
         for peer in peers {
             for database in peer.databases where database.refused > 0 {
-                problems.append(
-                    NodeStatus.Problem(
-                        code: "refused", severity: .attention, subject: peer.name,
-                        text: database.refused == 1
-                            ? "1 document of \(database.name) was refused"
-                            : "\(database.refused) documents of \(database.name) were refused",
-                        command: "kith status \(database.name)"))
+                problems.append(.refused(database.refused, of: database.name, by: peer.name))
             }
         }
         let servers = await serverStatus()
         for server in servers {
             if server.refused > 0 {
-                problems.append(
-                    NodeStatus.Problem(
-                        code: "refused", severity: .attention, subject: server.url,
-                        text: server.refused == 1
-                            ? "1 document of \(server.database) was refused"
-                            : "\(server.refused) documents of \(server.database) were refused",
-                        command: "kith status \(server.database)"))
+                problems.append(.refused(server.refused, of: server.database, by: server.url))
             }
             if server.state == .waiting, let error = server.lastError {
                 problems.append(
@@ -114,5 +102,16 @@ extension Node {
             }
         }
         return result
+    }
+}
+
+extension NodeStatus.Problem {
+    /// Documents that this node or the other side has refused.
+    fileprivate static func refused(_ count: Int, of database: String, by other: String) -> NodeStatus.Problem {
+        NodeStatus.Problem(
+            code: "refused", severity: .attention, subject: other,
+            text: count == 1
+                ? "1 document of \(database) was refused" : "\(count) documents of \(database) were refused",
+            command: "kith status \(database)")
     }
 }

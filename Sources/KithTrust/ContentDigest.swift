@@ -1,4 +1,5 @@
 import COpenSSL
+import KithDocuments
 
 /// SHA-256 of a few bytes (FIPS 180-4).
 package enum ContentDigest {
@@ -15,9 +16,5 @@ package enum ContentDigest {
     }
 
     /// The digest of bytes as 64 lower-case hex digits.
-    package static func hex(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: sha256(bytes).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    package static func hex(_ bytes: [UInt8]) -> String { Hexadecimal.text(sha256(bytes)) }
 }

@@ -254,12 +254,5 @@ public final class PeerBook: Sendable {
     }
 
     /// The wall clock in ISO 8601, UTC, to the second.
-    static func nowText() -> String {
-        var now = time(nil)
-        var parts = tm()
-        gmtime_r(&now, &parts)
-        var buffer = [CChar](repeating: 0, count: 32)
-        let count = strftime(&buffer, buffer.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
-        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
+    static func nowText() -> String { DateText.utc(Int64(time(nil))) }
 }

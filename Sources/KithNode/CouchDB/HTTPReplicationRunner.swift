@@ -100,19 +100,11 @@ final class HTTPReplicationRunner {
             directions: request.directions, isContinuous: request.isContinuous,
             sendCheckpoint: request.checkpointName(.send, of: database),
             receiveCheckpoint: request.checkpointName(.receive, of: database),
-            sessionID: Self.newSessionID(), peerName: request.address.url)
+            sessionID: RESTDocument.newID(), peerName: request.address.url)
         result.createsTarget = request.createsTarget
         result.documentIDs = request.documentIDs
         result.selector = request.selector
         return result
-    }
-
-    private static func newSessionID() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in
-            let text = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
-            return String(repeating: "0", count: 16 - text.count) + text
-        }.joined()
     }
 
     // MARK: What sessions tell

@@ -29,7 +29,7 @@ struct FindRequest: Sendable {
         var text: String {
             switch self {
             case .start: "nil"
-            case .after(let id): "i" + id.text.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            case .after(let id): "i" + Hexadecimal.text(id.text.utf8)
             case .count(let count): "n\(count)"
             }
         }
@@ -39,26 +39,13 @@ struct FindRequest: Sendable {
                 self = .start
             } else if text.hasPrefix("n"), let count = Int(text.dropFirst()), count >= 0 {
                 self = .count(min(count, NodeLimits.findCountMax))
-            } else if text.hasPrefix("i"), let bytes = Self.bytes(text.dropFirst()),
+            } else if text.hasPrefix("i"), let bytes = Hexadecimal.bytes(text.dropFirst()),
                 let id = try? DocumentID(utf8: bytes)
             {
                 self = .after(id)
             } else {
                 return nil
             }
-        }
-
-        private static func bytes(_ hex: Substring) -> [UInt8]? {
-            let digits = Array(hex.utf8)
-            guard digits.count % 2 == 0 else { return nil }
-            var bytes: [UInt8] = []
-            for place in stride(from: 0, to: digits.count, by: 2) {
-                guard let byte = UInt8(String(decoding: digits[place...(place + 1)], as: UTF8.self), radix: 16) else {
-                    return nil
-                }
-                bytes.append(byte)
-            }
-            return bytes
         }
     }
 

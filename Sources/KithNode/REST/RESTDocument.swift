@@ -62,10 +62,5 @@ struct RESTDocument: Sendable {
     }
 
     /// An ID for a document that came without one: 32 hex digits of randomness, as CouchDB makes them.
-    static func newID() -> String {
-        (0..<16).map { _ in
-            let byte = UInt8.random(in: 0...255)
-            return (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
-    }
+    static func newID() -> String { Hexadecimal.text((0..<16).map { _ in UInt8.random(in: 0...255) }) }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import KithDocuments
 
 /// Keeps the checkpoint of one direction in `_local` documents of both sides.
@@ -41,7 +40,7 @@ final class CouchDBCheckpointer {
 
     /// Reads both copies.
     func load(then done: @escaping () -> Void) {
-        startTime = Self.time(session.now.wallSeconds)
+        startTime = DateText.utc(session.now.wallSeconds)
         session.perform(.readLocal(name: localName)) { [unowned self] result in
             guard case .local(let bytes) = result else { return session.storeFailed(result) }
             if let bytes { readOwn(bytes) }
@@ -142,7 +141,7 @@ final class CouchDBCheckpointer {
     private func save(_ position: JSONValue) {
         let checkpoint = CouchDBCheckpoint.make(
             session: session.configuration.sessionID, position: position, start: start, startTime: startTime,
-            endTime: Self.time(session.now.wallSeconds), isOutgoing: isOfServerAsTarget, replicator: session,
+            endTime: DateText.utc(session.now.wallSeconds), isOutgoing: isOfServerAsTarget, replicator: session,
             before: own,
             sessionsMax: session.limits.historySessionsMax)
         var document = checkpoint.body
@@ -193,15 +192,5 @@ final class CouchDBCheckpointer {
             isSaving = false
             dirtySinceSeconds = nil
         }
-    }
-
-    /// A time in checkpoints, for people.
-    private static func time(_ wallSeconds: Int64) -> String {
-        var seconds = time_t(wallSeconds)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + String(number) }
-        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))T\(two(parts.tm_hour)):"
-            + "\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
     }
 }

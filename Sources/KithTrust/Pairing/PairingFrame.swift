@@ -38,30 +38,11 @@ enum PairingFrame {
     }
 
     /// Bytes as a text of lower-case hex digits.
-    static func hex(_ bytes: [UInt8]) -> JSONValue {
-        let digits = Array("0123456789abcdef".utf8)
-        return .string(String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self))
-    }
+    static func hex(_ bytes: [UInt8]) -> JSONValue { .string(Hexadecimal.text(bytes)) }
 
     /// The bytes that a text of lower-case hex digits stands for; `nil` when it is none of so many.
     static func bytes(_ value: JSONValue?, count: Int) -> [UInt8]? {
-        guard let text = value?.stringValue?.utf8, text.count == 2 * count else { return nil }
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for character in text {
-            let digit: UInt8
-            switch character {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
-            default: return nil
-            }
-            if let first = high {
-                bytes.append(first << 4 | digit)
-                high = nil
-            } else {
-                high = digit
-            }
-        }
-        return bytes
+        guard let text = value?.stringValue, text.utf8.count == 2 * count else { return nil }
+        return Hexadecimal.bytes(text)
     }
 }

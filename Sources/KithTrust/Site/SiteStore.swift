@@ -105,18 +105,18 @@ final class SiteStore {
         guard X509_verify_cert(check) == 1 else {
             let error = X509_STORE_CTX_get_error(check)
             let isOwn = X509_STORE_CTX_get_error_depth(check) == 0
-            let now = Self.text(seconds)
+            let now = DateText.utc(seconds)
             switch error {
             case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
                 X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
                 X509_V_ERR_CERT_SIGNATURE_FAILURE:
                 return .ofAnother
             case X509_V_ERR_CERT_HAS_EXPIRED where isOwn:
-                return refused("ended on \(Self.text(end)); the clock here says \(now)", .expired, anew)
+                return refused("ended on \(DateText.utc(end)); the clock here says \(now)", .expired, anew)
             case X509_V_ERR_CERT_NOT_YET_VALID where isOwn:
                 let begin = Self.seconds(X509_get0_notBefore(certificate)) ?? 0
                 return refused(
-                    "begins on \(Self.text(begin)); the clock here says \(now)", .expired,
+                    "begins on \(DateText.utc(begin)); the clock here says \(now)", .expired,
                     "Set the clock of this machine")
             case X509_V_ERR_CERT_REVOKED:
                 return refused("was revoked by the site's authority\(revocationDate(of: certificate))", .revoked, anew)
@@ -144,7 +144,7 @@ final class SiteStore {
         guard let list, X509_CRL_get0_by_cert(list, &entry, certificate) == 1, let entry,
             let seconds = Self.seconds(X509_REVOKED_get0_revocationDate(entry))
         else { return "" }
-        return " on \(Self.text(seconds))"
+        return " on \(DateText.utc(seconds))"
     }
 
     private static func makeStore(_ authority: OpaquePointer, _ list: OpaquePointer?) -> OpaquePointer? {
@@ -173,15 +173,5 @@ final class SiteStore {
         var parts = tm()
         guard ASN1_TIME_to_tm(value, &parts) == 1 else { return nil }
         return Int64(timegm(&parts))
-    }
-
-    /// A time as text of ISO 8601 in UTC, to the second.
-    private static func text(_ seconds: Int64) -> String {
-        var time = time_t(seconds)
-        var parts = tm()
-        gmtime_r(&time, &parts)
-        var buffer = [CChar](repeating: 0, count: 32)
-        let count = strftime(&buffer, buffer.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
-        return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
