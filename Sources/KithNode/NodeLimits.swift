@@ -40,6 +40,8 @@ public enum NodeLimits {
     static let replicatorRetrySeconds = 60.0
     /// How soon a replication with a CouchDB server that begins another session offers again what was refused.
     static let offerAgainNanoseconds: UInt64 = 600_000_000_000
+    /// Revisions of which a replication with a CouchDB server remembers that sessions failed with them.
+    static let suspectsMax = 10_000
     /// Fields of an index …
     static let indexFieldsMax = 100
     /// … and indexes that are listed.

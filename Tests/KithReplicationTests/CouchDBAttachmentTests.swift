@@ -155,7 +155,7 @@ struct CouchDBAttachmentTests {
         }
         #expect(UInt64(script.body.count) == length)
         #expect(script.largestPiece <= 128 << 10)
-        var parser = try MultipartParser(boundary: "kith-s1")
+        var parser = try MultipartParser(boundary: "kith-b-s1")
         parser.receive(script.body)
         var parts: [[UInt8]] = []
         while let event = try parser.nextEvent(), event != .end {

@@ -1,5 +1,6 @@
 import KithDocuments
 import KithStore
+import KithWire
 import Testing
 
 @testable import KithReplication
@@ -186,5 +187,136 @@ struct CouchDBServerFaultTests {
             CouchDBRequest("POST", "/_bulk_docs", json: [UInt8](repeating: 32, count: 16 << 20))
         ) { _ in }
         #expect(exchange.silentSeconds == 60 + 1_024)
+    }
+
+    @Test("a server that sends a byte now and then is given up, and one that waits for changes is not")
+    func trickle() throws {
+        let script = try CouchDBServerScript(.receive) {
+            $0.path.hasPrefix("/_changes") ? nil : CouchDBServerScript.empty($0)
+        }
+        script.run()
+        let number = try #require(script.open.first?.number)
+        script.machine.receiveHead(number, status: 200, headers: HTTPHeaders(), now: script.now)
+        for _ in 0..<20 {
+            script.now.monotonicSeconds += 50
+            script.machine.receiveBody(number, [32], now: script.now)
+            script.machine.tick(now: script.now)
+            script.settle()
+        }
+        #expect(script.failure?.error.code == .timedOut)
+        let waiting = script.machine.send(CouchDBRequest("GET", "/_changes"), isEndless: true) { _ in }
+        #expect(waiting.silentSeconds == 710)
+    }
+
+    /// Sessions one after the other, each with what those before have failed with; the last one.
+    private func sessions(
+        _ directions: ReplicationDirections, max: Int, prepare: (Database) throws -> Void,
+        _ answer: @escaping (CouchDBRequest) -> (status: Int, body: String)?
+    ) throws -> (count: Int, CouchDBServerScript) {
+        var failures: [CouchDBConfiguration.RefusedRevision: Int] = [:]
+        var script = try CouchDBServerScript(directions, change: { $0.failuresBefore = failures }, answer: answer)
+        try prepare(script.database)
+        for count in 1...max {
+            script.run()
+            while let open = script.open.first { script.cut(open.number) }
+            if script.isCompleted { return (count, script) }
+            for suspect in script.machine.suspects { failures[suspect, default: 0] += 1 }
+            script = try CouchDBServerScript(
+                directions, database: script.database, session: "s\(count + 1)",
+                change: { $0.failuresBefore = failures }, answer: answer)
+        }
+        return (max, script)
+    }
+
+    @Test(
+        "a document on which the server always fails is refused in the third session, and stops no other",
+        arguments: [500, 0])
+    func alwaysFails(_ status: Int) throws {
+        let good = Self.digits("a")
+        // Status 0: no answer at all.
+        let (count, script) = try sessions(.receive, max: 5, prepare: { _ in }) { request in
+            if request.path.hasPrefix("/_changes") {
+                let rows = ["x", "y", "z"].map { id in
+                    #"{"seq":"9-\#(id)","id":"\#(id)","changes":[{"rev":"1-\#(good)"}]}"#
+                }
+                return Self.changes(rows.joined(separator: ","))
+            }
+            if request.path.hasPrefix("/_bulk_get") || request.path.hasPrefix("/x") {
+                return status == 0 ? nil : (status, "{}")
+            }
+            for id in ["y", "z"] where request.path.hasPrefix("/\(id)?") {
+                return (200, #"[{"ok":{"_id":"\#(id)","_rev":"1-\#(good)"}}]"#)
+            }
+            return CouchDBServerScript.empty(request)
+        }
+        #expect(script.isCompleted)
+        #expect(count == 3)
+        #expect(try refusals(script).map(\.key.id) == ["x"])
+        for id in ["y", "z"] {
+            let tree = try script.database.read { try $0.revisionTree(DocumentID(id)) }
+            #expect(tree?.leaves.count == 1)
+        }
+    }
+
+    @Test(
+        "a document with which every request to the server is cut off is refused in the third session, and stops no other"
+    )
+    func alwaysCut() throws {
+        var taken: Set<String> = []
+        let (count, script) = try sessions(
+            .send, max: 5,
+            prepare: { database in
+                for name in ["a", "b", "c"] {
+                    let id = try DocumentID(name)
+                    try database.writeBlocking { _ = try $0.put(id, body: Array("{}".utf8), parent: nil) }
+                }
+            },
+            { request in
+                guard case .bytes(let body) = request.body, let value = try? JSONValue(parsing: body) else {
+                    return CouchDBServerScript.empty(request)
+                }
+                if request.path.hasPrefix("/_revs_diff") {
+                    let asked: [(String, JSONValue)] = (value.objectValue ?? [:]).map { ($0, $1) }
+                    let missing = asked.filter { !taken.contains($0.0) }
+                        .map { ($0, JSONValue(object: [("missing", $1)])) }
+                    return (200, JSONValue(object: missing).canonicalText())
+                }
+                guard request.path.hasPrefix("/_bulk_docs") else { return CouchDBServerScript.empty(request) }
+                let ids = (value["docs"]?.arrayValue ?? []).compactMap { $0["_id"]?.stringValue }
+                guard !ids.contains("b") else { return nil }
+                taken.formUnion(ids)
+                return (201, "[]")
+            })
+        #expect(script.isCompleted)
+        #expect(count == 3)
+        #expect(taken == ["a", "c"])
+        #expect(try refusals(script).map(\.key.id) == ["b"])
+    }
+
+    @Test("a checkpoint stays behind refusals that found no room in the book of them")
+    func manyRefusals() throws {
+        let script = try CouchDBServerScript(.send, change: { $0.limits.refusalsNotedMax = 2 }) { request in
+            guard case .bytes(let body) = request.body, let value = try? JSONValue(parsing: body) else {
+                return CouchDBServerScript.empty(request)
+            }
+            if request.path.hasPrefix("/_revs_diff") {
+                let missing = (value.objectValue ?? [:]).map { ($0, JSONValue(object: [("missing", $1)])) }
+                return (200, JSONValue(object: missing).canonicalText())
+            }
+            guard request.path.hasPrefix("/_bulk_docs") else { return CouchDBServerScript.empty(request) }
+            let answers = (value["docs"]?.arrayValue ?? []).map { doc in
+                JSONValue(object: [("id", doc["_id"] ?? .null), ("rev", doc["_rev"] ?? .null), ("error", "forbidden")])
+            }
+            return (201, JSONValue.array(answers).canonicalText())
+        }
+        for name in ["a", "b", "c", "d"] {
+            let id = try DocumentID(name)
+            try script.database.writeBlocking { _ = try $0.put(id, body: Array("{}".utf8), parent: nil) }
+        }
+        script.run()
+        #expect(script.isCompleted)
+        #expect(try refusals(script).count == 2)
+        #expect(script.machine.status.refusals == 4)
+        #expect(try script.local("kith-send") == nil)
     }
 }

@@ -34,7 +34,8 @@ final class CouchDBServerScript {
         executor = StoreExecutor(database: self.database)
         var configuration = CouchDBConfiguration(
             directions: directions, isContinuous: isContinuous, sendCheckpoint: "kith-send",
-            receiveCheckpoint: "kith-receive", sessionID: session, peerName: "http://couch/notes")
+            receiveCheckpoint: "kith-receive", sessionID: session, boundary: "b-\(session)",
+            peerName: "http://couch/notes")
         change(&configuration)
         machine = CouchDBReplicator(configuration)
         self.answer = answer

@@ -20,6 +20,8 @@ final class HTTPReplicationRunner {
     /// When what was refused was offered again last, and the session reached the server.
     private var offeredNanoseconds: UInt64?
     private var isOffering = false
+    /// How often each of some revisions was under way when a session failed, since replication was in sync last.
+    private var failures: [CouchDBConfiguration.RefusedRevision: Int] = [:]
     /// Whether the server has answered what it was asked first.
     private var hasReached = false
     private static let publishNanoseconds: UInt64 = 100_000_000
@@ -100,7 +102,8 @@ final class HTTPReplicationRunner {
             directions: request.directions, isContinuous: request.isContinuous,
             sendCheckpoint: request.checkpointName(.send, of: database),
             receiveCheckpoint: request.checkpointName(.receive, of: database),
-            sessionID: RESTDocument.newID(), peerName: request.address.url)
+            sessionID: RESTDocument.newID(), boundary: RESTDocument.newID(), peerName: request.address.url)
+        result.failuresBefore = failures
         result.createsTarget = request.createsTarget
         result.documentIDs = request.documentIDs
         result.selector = request.selector
@@ -120,10 +123,16 @@ final class HTTPReplicationRunner {
             report.lastInSyncAt = WallClock.seconds
             (report.lastError, report.lastErrorAt) = (nil, nil)
             backoff.succeeded()
+            failures = [:]
         } else if status.revisionsSent + status.revisionsReceived > 0 {
             backoff.succeeded()
         }
         publish()
+    }
+
+    private func note(failed suspects: [CouchDBConfiguration.RefusedRevision]) {
+        if failures.count + suspects.count > NodeLimits.suspectsMax { failures = [:] }
+        for suspect in suspects { failures[suspect, default: 0] += 1 }
     }
 
     /// Tells of what has changed, at once where the state has, and a few times in a second otherwise.
@@ -158,6 +167,7 @@ final class HTTPReplicationRunner {
 
     private func ended(_ end: CouchDBEnd, _ status: ReplicationStatus) {
         guard !isOver else { return }
+        note(failed: session?.suspects ?? [])
         session = nil
         report.isRunning = false
         report.since = WallClock.seconds

@@ -19,6 +19,9 @@ final class HTTPReplicationSession: HTTPTransferHandler {
     /// Called once, when it has ended.
     var onEnd: ((CouchDBEnd, ReplicationStatus) -> Void)?
 
+    /// What was under way when it failed.
+    var suspects: [CouchDBConfiguration.RefusedRevision] { machine.suspects }
+
     init(_ configuration: CouchDBConfiguration, _ request: HTTPReplicationRequest, executor: StoreExecutor) {
         machine = CouchDBReplicator(configuration)
         self.executor = executor

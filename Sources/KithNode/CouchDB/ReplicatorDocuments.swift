@@ -203,8 +203,11 @@ final class ReplicatorDocuments {
         let isSame = document.state == state && document.reason == reason
         guard !isSame else { return }
         if document.state != state { document.stateSeconds = WallClock.seconds }
+        let wasUnfinished = document.isUnfinished
         (document.state, document.reason) = (state, reason)
         documents[id] = document
+        // What is not at its end begins again after a restart, however it stood.
+        guard !wasUnfinished || !document.isUnfinished else { return }
         do {
             try save(documents)
         } catch {

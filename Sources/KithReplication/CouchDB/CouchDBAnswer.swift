@@ -12,6 +12,9 @@ struct CouchDBAnswer {
 
     var isSuccess: Bool { (200...299).contains(status) && !isTooLong }
 
+    /// Whether the server, or something before it, has failed on this request, and may fail on it each time.
+    var isFailure: Bool { [408, 500, 502, 504].contains(status) }
+
     /// The body as JSON.
     ///
     /// - Throws: `.protocolViolation` when it is none.

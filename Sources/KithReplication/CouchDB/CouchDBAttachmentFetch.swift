@@ -62,10 +62,12 @@ final class CouchDBAttachmentFetch {
         var request = CouchDBRequest(
             "GET", CouchDBPath.document(wanted.name.id) + "?" + query.joined(separator: "&"))
         request.headers = [("Accept", "multipart/mixed")]
+        request.about = [.init(name: wanted.name, isOutgoing: false)]
         let exchange = session.send(request, bodyMax: session.limits.documentAnswerBytesMax) { [self] answer in
             finishAnswer(answer)
         }
         self.exchange = exchange
+        exchange.onFailed = { [self] error in refuse(error) }
         exchange.onHead = { [self] in
             let type = exchange.headers["Content-Type"].flatMap(HTTPMediaType.init)
             guard exchange.status == 200, type?.name == "multipart/mixed", let type else { return }

@@ -38,7 +38,7 @@ final class CouchDBAttachmentReceiver {
     /// - Returns: whether it is asked for once more; a document with which that always happens stops no other.
     func cutOff(_ wanted: WantedRevision) -> Bool {
         let count = (cuts[wanted.name] ?? 0) + 1
-        guard count < puller.limits.attachmentAttemptsMax else { return false }
+        guard count < puller.limits.attemptsMax else { return false }
         cuts[wanted.name] = count
         current = nil
         queue.insert(wanted, at: 0)

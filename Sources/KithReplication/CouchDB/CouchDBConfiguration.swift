@@ -18,10 +18,14 @@ public struct CouchDBConfiguration: Sendable {
     public var receiveCheckpoint: String
     /// Names this session in checkpoints; no two sessions have the same.
     public var sessionID: String
+    /// Stands between the parts of what is sent. Whoever writes attachments must not be able to guess it.
+    public var boundary: String
     /// The server's database as people and records of refusals name it: its URL without credentials.
     public var peerName: String
     /// What was refused before and is asked for, or offered, once more.
     public var refusedBefore: [RefusedRevision] = []
+    /// How often requests about a revision have failed in the sessions before, in a way that may be its fault.
+    public var failuresBefore: [RefusedRevision: Int] = [:]
     /// The limits.
     public var limits = CouchDBLimits()
 
@@ -42,13 +46,14 @@ public struct CouchDBConfiguration: Sendable {
     /// A session.
     public init(
         directions: ReplicationDirections, isContinuous: Bool, sendCheckpoint: String, receiveCheckpoint: String,
-        sessionID: String, peerName: String
+        sessionID: String, boundary: String, peerName: String
     ) {
         self.directions = directions
         self.isContinuous = isContinuous
         self.sendCheckpoint = sendCheckpoint
         self.receiveCheckpoint = receiveCheckpoint
         self.sessionID = sessionID
+        self.boundary = boundary
         self.peerName = peerName
     }
 }

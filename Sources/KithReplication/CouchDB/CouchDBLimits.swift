@@ -28,6 +28,8 @@ public struct CouchDBLimits: Sendable {
     public var silenceSecondsMax = 60.0
     /// The same where the server may have to go through everything before it finds a change that passes the filter.
     public var filteredSilenceSecondsMax = 600.0
+    /// A collected answer that is not whole after so long is given up, however often a byte of it comes. Its bytes have their time beside.
+    public var wholeSecondsMax = 600.0
     /// What a line carries at least, in bytes a second, by which a long request gets more time.
     public var sentBytesPerSecondMin = 16_384.0
     /// How often the server is asked for a sign of life while it waits for changes.
@@ -36,8 +38,11 @@ public struct CouchDBLimits: Sendable {
     public var emptyAnswerRestSeconds = 1.0
     /// Sessions that are remembered in a checkpoint.
     public var historySessionsMax = 50
-    /// How often an answer about one document may be cut off in its middle, before the document is refused.
-    public var attachmentAttemptsMax = 3
+    /// How often requests about one document may fail, before the document is refused.
+    public var attemptsMax = 3
+    /// Refusals that one session notes. Where there are more its checkpoints stay behind the first that was not, so that the next session
+    /// meets them again: the store keeps the last `StoreLimits.refusalsMax` of all peers, and what is noted nowhere would be lost.
+    public var refusalsNotedMax = 1_000
     /// Bytes of an attachment that are read from the store in one go.
     public var attachmentPieceBytes = 128 << 10
 

@@ -8,6 +8,8 @@ final class CouchDBPuller {
     unowned let session: CouchDBReplicator
     var limits: CouchDBLimits { session.limits }
     private var tracker: SequenceTracker<JSONValue>
+    /// Where checkpoints stay; nothing is behind it where that is nowhere.
+    private var held: JSONValue??
     /// Where the next `_changes` begins; nobody but the server knows what it means.
     private var since: JSONValue
     private var isReading = false
@@ -32,11 +34,14 @@ final class CouchDBPuller {
     }
 
     /// How far everything is stored.
-    var completed: JSONValue? { tracker.completed }
+    var completed: JSONValue? { if let held { held } else { tracker.completed } }
     /// Whether nothing is left to do now.
     var isIdle: Bool { isCaughtUp && queue.isEmpty && fetching == 0 && tracker.count == 0 && attachments.isIdle }
     /// Changes that are not stored here; `nil` when the server does not say.
     var remaining: Int? { isCaughtUp ? tracker.count : pending.map { $0 + tracker.count } }
+
+    /// Checkpoints go no further: something behind is noted nowhere.
+    func hold() { if held == nil { held = .some(tracker.completed) } }
 
     func advance() {
         fetchNext()
@@ -65,7 +70,7 @@ final class CouchDBPuller {
         let request =
             filter.map { CouchDBRequest("POST", path, json: $0.canonicalBytes()) } ?? CouchDBRequest("GET", path)
         let silence = filter == nil ? nil : limits.filteredSilenceSecondsMax
-        session.send(request, silenceMax: silence) { [unowned self] answer in
+        session.send(request, silenceMax: silence, isEndless: filter != nil || isCaughtUp) { [unowned self] answer in
             guard answer.isSuccess else {
                 isReading = false
                 if answer.isTooLong { return session.end(Self.tooLong(answer)) }
@@ -160,7 +165,8 @@ final class CouchDBPuller {
                         continue
                     }
                     session.missingFound += 1
-                    queue.append(WantedRevision(name: names[index], ticket: ticket, ancestors: ancestors))
+                    let wanted = WantedRevision(name: names[index], ticket: ticket, ancestors: ancestors)
+                    queue.append(session.hasFailed(wanted.about) ? wanted.alone : wanted)
                 }
                 next += row.count
                 session.counts.completed += 1
@@ -204,8 +210,9 @@ final class CouchDBPuller {
             ])
         }
         let body = JSONValue(object: [("docs", .array(docs))]).canonicalBytes()
-        session.send(CouchDBRequest("POST", "/_bulk_get?revs=true&latest=true", json: body)) {
-            [unowned self] answer in
+        var request = CouchDBRequest("POST", "/_bulk_get?revs=true&latest=true", json: body)
+        request.about = batch.map(\.about)
+        session.send(request) { [unowned self] answer in
             if answer.isTooLong {
                 fetching -= 1
                 return queue.insert(contentsOf: batch.map(\.alone), at: 0)
@@ -228,7 +235,8 @@ final class CouchDBPuller {
         let query = wanted.openRevisions + "&revs=true&latest=true"
         var request = CouchDBRequest("GET", CouchDBPath.document(wanted.name.id) + "?" + query)
         request.headers = [("Accept", "application/json")]
-        session.send(request, bodyMax: limits.documentAnswerBytesMax) { [unowned self] answer in
+        request.about = [wanted.about]
+        let exchange = session.send(request, bodyMax: limits.documentAnswerBytesMax) { [unowned self] answer in
             if answer.isTooLong { return take([wanted], [.refused(Self.tooLarge)]) }
             if answer.isMissing { return take([wanted], [.missing]) }
             if answer.status == 404, !answer.isAboutDatabase { return take([wanted], [.refused(answer.unexplained)]) }
@@ -239,6 +247,7 @@ final class CouchDBPuller {
                 session.fail(error)
             }
         }
+        exchange.onFailed = { [unowned self] error in take([wanted], [.refused(error)]) }
     }
 
     private static let tooLarge = KithError(

@@ -6,6 +6,8 @@ final class CouchDBPusher {
     private unowned let session: CouchDBReplicator
     private var limits: CouchDBLimits { session.limits }
     private var tracker: SequenceTracker<UInt64>
+    /// Where checkpoints stay; nothing is behind it where that is nowhere.
+    private var held: UInt64??
     /// Everything up to here was read.
     private var since: UInt64
     /// Where a session that ends by itself ends; moved once, for what changed before it was looked at.
@@ -30,6 +32,8 @@ final class CouchDBPusher {
         /// What of the tracker waits for it; `nil` for one that was refused before.
         let ticket: Int?
         var name: RevisionName { revision.name }
+        /// How it is counted when a request about it fails.
+        var about: CouchDBConfiguration.RefusedRevision { .init(name: name, isOutgoing: true) }
     }
 
     init(session: CouchDBReplicator, since: UInt64) {
@@ -40,12 +44,15 @@ final class CouchDBPusher {
     }
 
     /// How far everything is with the server.
-    var completed: UInt64? { tracker.completed }
+    var completed: UInt64? { if let held { held } else { tracker.completed } }
     var sentThrough: UInt64 { tracker.completed ?? 0 }
     /// Whether nothing is left to do now.
     var isIdle: Bool { hasReadAll && !isReading && !isSending && queue.isEmpty && single.isEmpty && tracker.count == 0 }
     /// Documents that are not with the server; `nil` while that is not counted.
     var remaining: Int? { unread.map { $0 + tracker.count } }
+
+    /// Checkpoints go no further: something behind is noted nowhere.
+    func hold() { if held == nil { held = .some(tracker.completed) } }
 
     /// The database has changed. A session that ends by itself ends where the database was when it looked.
     func noteChange() {
@@ -55,7 +62,8 @@ final class CouchDBPusher {
 
     func advance() {
         sendNext()
-        guard !isReading, !hasReadAll || !retrying.isEmpty, queue.count < limits.changesPerComparisonMax else { return }
+        guard !isReading, !hasReadAll || !retrying.isEmpty, queue.count + single.count < limits.changesPerComparisonMax
+        else { return }
         isReading = true
         hasNews = false
         if !retrying.isEmpty {
@@ -146,11 +154,11 @@ final class CouchDBPusher {
                 continue
             }
             session.missingFound += 1
-            queue.append(
-                Item(
-                    revision: OutgoingRevision(
-                        name: name, sequence: change.sequence, ticket: ticket ?? 0, ancestors: ancestors,
-                        historyMax: limits.historyMax, replacesGone: false), ticket: ticket))
+            let item = Item(
+                revision: OutgoingRevision(
+                    name: name, sequence: change.sequence, ticket: ticket ?? 0, ancestors: ancestors,
+                    historyMax: limits.historyMax, replacesGone: false), ticket: ticket)
+            if session.hasFailed(item.about) { single.append(item) } else { queue.append(item) }
         }
         session.accepted(known, isOutgoing: true)
         session.counts.completed += missing.isEmpty ? 1 : 0
@@ -215,7 +223,9 @@ final class CouchDBPusher {
             CouchDBDocument.append(revision, knowing: item.revision.ancestors, max: limits.historyMax, to: &body)
         }
         body.append(contentsOf: "]}".utf8)
-        session.send(CouchDBRequest("POST", "/_bulk_docs", json: body)) { [unowned self] answer in
+        var request = CouchDBRequest("POST", "/_bulk_docs", json: body)
+        request.about = plain.map(\.0.about)
+        let exchange = session.send(request) { [unowned self] answer in
             if [400, 413].contains(answer.status) {
                 // Something in it is more than the server takes: it tells of what when they come one by one.
                 if plain.count > 1 {
@@ -232,6 +242,11 @@ final class CouchDBPusher {
                 taken(plain.map(\.0), failures) { [unowned self] in postWithAttachments(withAttachments[...]) }
             } catch {
                 session.fail(error)
+            }
+        }
+        exchange.onFailed = { [unowned self] error in
+            refuse(plain[0].0, error, isByPeer: true) { [unowned self] in
+                postWithAttachments(withAttachments[...])
             }
         }
     }
@@ -266,6 +281,16 @@ final class CouchDBPusher {
         }
     }
 
+    private func refuse(
+        _ item: Item, _ error: KithError, isByPeer: Bool, then done: @escaping () -> Void
+    ) {
+        session.refuse([Self.refusal(item, isByPeer: isByPeer, error.code.httpStatus, error.message)]) {
+            [unowned self] in
+            finish([item])
+            done()
+        }
+    }
+
     private func refuse(_ item: Item, _ answer: CouchDBAnswer, then done: @escaping () -> Void) {
         let reason = answer.reason.isEmpty ? "the server answered \(answer.status)" : answer.reason
         session.refuse([Self.refusal(item, isByPeer: true, answer.status, reason)]) { [unowned self] in
@@ -290,9 +315,11 @@ final class CouchDBPusher {
                 finish([item])
                 return postWithAttachments(documents.dropFirst())
             case .unreadable(let error):
-                let refusal = Self.refusal(item, isByPeer: false, error.code.httpStatus, error.message)
-                return session.refuse([refusal]) { [unowned self] in
-                    finish([item])
+                return refuse(item, error, isByPeer: false) { [unowned self] in
+                    postWithAttachments(documents.dropFirst())
+                }
+            case .failed(let error):
+                return refuse(item, error, isByPeer: true) { [unowned self] in
                     postWithAttachments(documents.dropFirst())
                 }
             }
@@ -304,7 +331,7 @@ final class CouchDBPusher {
                 postWithAttachments(documents.dropFirst())
             case 412 where !sendsAll: postWithAttachments(documents, sendsAll: true)
             // What is wrong with this document; what is wrong with the server ends the session.
-            case 400, 403, 409, 412, 413, 415, 417, 422, 500:
+            case 400, 403, 409, 412, 413, 415, 417, 422:
                 refuse(item, answer) { [unowned self] in postWithAttachments(documents.dropFirst()) }
             default: session.end(answer)
             }

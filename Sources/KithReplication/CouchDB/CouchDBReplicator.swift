@@ -23,16 +23,19 @@ public final class CouchDBReplicator {
     var missingFound = 0
     var writeFailures = 0
 
+    /// What was asked of the server, or told it, when the session failed: one of them may be why.
+    public internal(set) var suspects: [CouchDBConfiguration.RefusedRevision] = []
+
     private(set) var now = ReplicationInstant(monotonicSeconds: 0, wallSeconds: 0)
-    private var actions: [CouchDBAction] = []
-    private var exchanges: [UInt64: CouchDBExchange] = [:]
+    var actions: [CouchDBAction] = []
+    var exchanges: [UInt64: CouchDBExchange] = [:]
     private var storeHandlers: [UInt64: (StoreResult) -> Void] = [:]
     private var nextNumber: UInt64 = 1
     private var pusher: CouchDBPusher?
     private var puller: CouchDBPuller?
     private var checkpointers: [CouchDBCheckpointer] = []
     private var hasBegun = false
-    private var refused: Set<CouchDBConfiguration.RefusedRevision>
+    var refused: Set<CouchDBConfiguration.RefusedRevision>
     var limits: CouchDBLimits { configuration.limits }
 
     /// Makes a session.
@@ -83,20 +86,11 @@ public final class CouchDBReplicator {
     public func receiveEnd(_ number: UInt64, now: ReplicationInstant) {
         handle(now) {
             guard let exchange = exchanges.removeValue(forKey: number) else { return }
-            exchange.onAnswer?(exchange.answer())
-        }
-    }
-
-    /// A request got no answer, or a part of one.
-    public func receiveFailure(_ number: UInt64, _ error: KithError, now: ReplicationInstant) {
-        handle(now) {
-            guard let exchange = exchanges.removeValue(forKey: number) else { return }
-            if let onCut = exchange.onCut { return onCut(error) }
-            end(
-                .failed(
-                    KithError(
-                        error.code, "\(configuration.peerName): \(exchange.request.shown): \(error.message)",
-                        remedy: error.remedy), mayHelp: error.code.isRetryable, retryAfterSeconds: nil))
+            let answer = exchange.answer()
+            guard exchange.request.about.isEmpty || !answer.isFailure else {
+                return failed(exchange, answer.failure(configuration.peerName))
+            }
+            exchange.onAnswer?(answer)
         }
     }
 
@@ -117,21 +111,6 @@ public final class CouchDBReplicator {
     /// The database has changed.
     public func noteChange(now: ReplicationInstant) {
         handle(now) { pusher?.noteChange() }
-    }
-
-    /// Time has passed: called at `deadlineSeconds`, or later.
-    public func tick(now: ReplicationInstant) {
-        handle(now) {
-            let silent = exchanges.values.filter { now.monotonicSeconds >= $0.silentSeconds }
-                .min { $0.number < $1.number }
-            guard let silent else { return }
-            end(
-                .failed(
-                    KithError(
-                        .timedOut,
-                        "\(configuration.peerName) was silent for \(Int(silent.silenceSecondsMax)) s during \(silent.request.shown)"
-                    ), mayHelp: true, retryAfterSeconds: nil))
-        }
     }
 
     /// Gives it up; what has travelled stays.
@@ -165,16 +144,19 @@ public final class CouchDBReplicator {
     ///
     /// - Parameter silenceMax: how long nothing may be heard, in seconds, where that is longer than usual. A body that is given in
     ///   one piece has the time that it takes on a slow line, since nobody tells how far it is.
+    /// - Parameter isEndless: whether the server may take as long as it likes, as long as it gives signs of life.
     @discardableResult
     func send(
-        _ request: CouchDBRequest, bodyMax: Int? = nil, silenceMax: Double? = nil,
+        _ request: CouchDBRequest, bodyMax: Int? = nil, silenceMax: Double? = nil, isEndless: Bool = false,
         then onAnswer: @escaping (CouchDBAnswer) -> Void
     ) -> CouchDBExchange {
         var silence = silenceMax ?? limits.silenceSecondsMax
         if case .bytes(let bytes) = request.body { silence += Double(bytes.count) / limits.sentBytesPerSecondMin }
         let exchange = CouchDBExchange(
             number: nextNumber, request: request, bodyMax: bodyMax ?? limits.answerBytesMax,
-            heardSeconds: now.monotonicSeconds, silenceSecondsMax: silence, onAnswer: onAnswer)
+            sentSeconds: now.monotonicSeconds, silenceSecondsMax: silence,
+            wholeSecondsMax: isEndless ? nil : max(silence, limits.wholeSecondsMax),
+            bytesPerSecondMin: limits.sentBytesPerSecondMin, onAnswer: onAnswer)
         nextNumber += 1
         exchanges[exchange.number] = exchange
         actions.append(.send(number: exchange.number, request))
@@ -247,10 +229,19 @@ public final class CouchDBReplicator {
         guard !refusals.isEmpty else { return done() }
         counts.refusals += refusals.count
         writeFailures += refusals.count
-        let noted = refusals.map { $0.record(peer: configuration.peerName, wallSeconds: now.wallSeconds) }
+        // Nothing of them is closed yet: what finds no room is met again by the next session.
+        let room = max(0, limits.refusalsNotedMax - (counts.refusals - refusals.count))
+        if refusals.count > room {
+            pusher?.hold()
+            puller?.hold()
+        }
+        let noted = refusals.prefix(room).map {
+            $0.record(peer: configuration.peerName, wallSeconds: now.wallSeconds)
+        }
         for refusal in refusals {
             if let name = refusal.name { refused.insert(.init(name: name, isOutgoing: refusal.isOutgoing)) }
         }
+        guard !noted.isEmpty else { return done() }
         perform(.noteRefusals(noted)) { [unowned self] result in
             guard case .written = result else { return storeFailed(result) }
             done()
@@ -286,7 +277,7 @@ public final class CouchDBReplicator {
 
     // MARK: After each input
 
-    private func handle(_ now: ReplicationInstant, _ body: () -> Void) {
+    func handle(_ now: ReplicationInstant, _ body: () -> Void) {
         guard ended == nil else { return }
         self.now = now
         body()

@@ -21,6 +21,8 @@ public struct CouchDBRequest: Sendable {
     public var headers: [(name: String, value: String)] = []
     /// What is sent.
     public var body = Body.none
+    /// The revisions that it is about, where one of them may be why it fails.
+    var about: [CouchDBConfiguration.RefusedRevision] = []
 
     /// A request without a body.
     public init(_ method: String, _ path: String) {

@@ -12,6 +12,8 @@ final class CouchDBUpload {
         case gone
         /// The bytes of an attachment cannot be read here.
         case unreadable(KithError)
+        /// The server has failed on it too often.
+        case failed(KithError)
     }
 
     private enum Piece {
@@ -24,7 +26,7 @@ final class CouchDBUpload {
     private var length: UInt64 = 0
     private var offset: UInt64 = 0
     private let boundary: String
-    private let id: DocumentID
+    private let name: RevisionName
     /// Called once.
     private var then: ((Outcome) -> Void)?
     private var isReading = false
@@ -36,9 +38,8 @@ final class CouchDBUpload {
     ) {
         self.session = session
         self.then = then
-        id = revision.id
-        // Nobody who writes attachments knows the session's ID.
-        boundary = "kith-\(session.configuration.sessionID)"
+        name = RevisionName(id: revision.id, revision: revision.revision)
+        boundary = "kith-\(session.configuration.boundary)"
         let knownGeneration =
             sendsAll ? 0 : revision.history.filter(Set(known).contains).map(\.generation).max() ?? 0
         var stubs: [(String, JSONValue)] = []
@@ -83,13 +84,17 @@ final class CouchDBUpload {
     }
 
     func begin() {
-        var request = CouchDBRequest("PUT", CouchDBPath.document(id) + "?new_edits=false")
+        var request = CouchDBRequest("PUT", CouchDBPath.document(name.id) + "?new_edits=false")
         request.headers = [("Content-Type", "multipart/related; boundary=\"\(boundary)\"")]
         request.body = .stream(length: length)
+        request.about = [.init(name: name, isOutgoing: true)]
         // The handlers hold it until the answer has come.
-        let exchange = session.send(request, bodyMax: session.limits.stateAnswerBytesMax) { [self] answer in
+        let exchange = session.send(
+            request, bodyMax: session.limits.stateAnswerBytesMax, isEndless: true
+        ) { [self] answer in
             end(.answered(answer))
         }
+        exchange.onFailed = { [self] error in end(.failed(error)) }
         exchange.onWanted = { [self, unowned exchange] in give(exchange) }
     }
 

@@ -16,6 +16,9 @@ struct WantedRevision {
             ? "open_revs=all" : CouchDBPath.json("open_revs", CouchDBPath.list([name.revision]))
     }
 
+    /// How it is counted when a request about it fails.
+    var about: CouchDBConfiguration.RefusedRevision { .init(name: name, isOutgoing: false) }
+
     /// The same, asked for by itself.
     var alone: WantedRevision {
         var copy = self
