@@ -16,6 +16,7 @@ class Lan:
     def __init__(self, folder, count, **settings):
         self.directory = Path(folder) / "lan"
         self.settings = settings
+        self.count = count
         self("up", count)
 
     def environment(self):
@@ -26,7 +27,7 @@ class Lan:
         # Through files and not pipes: the daemons that `up` starts live longer than lan.sh.
         done = subprocess.run(
             [str(LAN_SH), *map(str, arguments)], env=self.environment(), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60 + 10 * self.count)
         if done.returncode != 0:
             raise AssertionError(f"lan.sh {' '.join(map(str, arguments))}: {done.stdout.decode()}")
         return done.stdout.decode()
@@ -46,19 +47,31 @@ class LanTestCase(NodeTestCase):
 
     NAMES = ("reception", "laboratory", "ward", "pharmacy", "archive")
 
+    def host_name(self, number):
+        """What machine `number` is called; beyond the few that have names of their own, by its number."""
+        return self.NAMES[number - 1] if number <= len(self.NAMES) else f"node{number}"
+
     def make_lan(self, count, **settings):
-        self.lan = Lan(self.folder, count, LAN_NAMES=" ".join(self.NAMES[:count]), **settings)
+        names = " ".join(self.host_name(i) for i in range(1, count + 1))
+        self.lan = Lan(self.folder, count, LAN_NAMES=names, **settings)
         # Clean-ups run in reverse order: the LAN goes first, and takes every process on it along.
         self.addCleanup(self.lan.down)
         return self.lan
 
-    def node_on(self, number, *arguments):
-        """A node on machine `number`, named like its host, running."""
-        name = self.NAMES[number - 1]
+    def home_on(self, number):
+        """A node on machine `number`, named like its host, that is neither made nor started yet."""
+        name = self.host_name(number)
         node = Node(self.folder / name, name, self.lan.prefix(number))
         self.nodes.append(node)
-        node.init()
-        return node.start(*arguments)
+        return node
+
+    def node_on(self, number, *arguments):
+        """A node on machine `number`, named like its host, running."""
+        return self.home_on(number).init().start(*arguments)
+
+    def on(self, number, script):
+        """A few words of shell on a machine."""
+        subprocess.run([*self.lan.prefix(number), "sh", "-c", script], check=True, stdout=subprocess.DEVNULL, timeout=60)
 
     def pair_all(self, nodes):
         for node in nodes:

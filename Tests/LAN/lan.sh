@@ -6,11 +6,13 @@
 #   lan.sh exec I CMD...    run CMD on node I (its network, /run, hostname and pids)
 #   lan.sh check [I J]      publish on I and J, find each from the other (default 1 2)
 #   lan.sh link I up|down   plug or unplug the cable of node I
+#   lan.sh cable I          plug a second cable into node I: eth1, with address I + 100
 #   lan.sh avahi I kill|start  end node I's avahi-daemon with SIGKILL, or start it again
 #   lan.sh split I J        drop every frame between I and J only; `join I J` undoes it
 #   lan.sh mute I J         drop every frame from I to J, not those from J to I; `unmute I J` undoes it
 #   lan.sh loss I PCT       drop PCT % of the frames to and from node I (0 ends it)
 #   lan.sh rate I RATE      limit what node I sends, e.g. 10mbit (0 ends it)
+#   lan.sh multicast        count multicast frames from now on; print "MDNS ALL" since the last time
 #   lan.sh kill I           end node I at once, as a power cut would
 #   lan.sh status           list the nodes and their addresses
 #   lan.sh down             end everything
@@ -99,18 +101,21 @@ net() { local p; p=$(pid_of "$1"); shift; nsenter -t "$p" -n -- "$@"; }
 
 # --- one node ----------------------------------------------------------------
 
-plug() { # I: a veth pair from the switch's port$I to the node's eth0
-  local i=$1
-  net switch ip link add "port$i" type veth peer name eth0 netns "$(pid_of "node$i")"
-  net switch sysctl -qw "net.ipv6.conf.port$i.disable_ipv6=1"
-  net switch ip link set "port$i" master br0 up
+plug() { # I [eth1]: a veth pair from the switch's port$I to the node's eth0, or from port$I-eth1 to its eth1
+  local i=$1 name=${2:-eth0} port=port$1 host=$1
+  [[ $name == eth0 ]] || port=$port-$name host=$((i + 100))
+  net switch ip link add "$port" type veth peer name "$name" netns "$(pid_of "node$i")"
+  net switch sysctl -qw "net.ipv6.conf.$port.disable_ipv6=1"
+  net switch ip link set "$port" master br0 up
   # Without duplicate address detection fe80:: is usable at once, not in 1-2 s.
-  net "node$i" sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.eth0.accept_dad=0
-  net "node$i" ip link set eth0 address "02:77:00:00:00:$(printf %02x "$i")" up
-  if [[ -n $LAN_NET4 ]]; then
-    net "node$i" ip addr add "$LAN_NET4.$i/24" dev eth0
-    net "node$i" ip route add 224.0.0.0/4 dev eth0
-  fi
+  net "node$i" sysctl -qw net.ipv6.conf.all.accept_dad=0 "net.ipv6.conf.$name.accept_dad=0"
+  net "node$i" ip link set "$name" address "02:77:00:00:00:$(printf %02x "$host")" up
+  [[ -n $LAN_NET4 ]] || return 0
+  # Each address answers for itself, and on its own interface.
+  net "node$i" sysctl -qw net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 \
+    net.ipv4.conf.all.rp_filter=0 "net.ipv4.conf.$name.rp_filter=0"
+  net "node$i" ip addr add "$LAN_NET4.$host/24" dev "$name"
+  [[ $name != eth0 ]] || net "node$i" ip route add 224.0.0.0/4 dev eth0
 }
 
 daemons() { # NAME: its message bus, then its avahi
@@ -132,7 +137,7 @@ daemons() { # NAME: its message bus, then its avahi
   cat >"$dir/avahi.conf" <<-CONF
 	[server]
 	host-name=$(host_name "$name")
-	allow-interfaces=eth0
+	allow-interfaces=eth0,eth1
 	use-ipv4=$([[ -n $LAN_NET4 ]] && echo yes || echo no)
 	use-ipv6=yes
 	use-iff-running=$LAN_IFF_RUNNING
@@ -292,6 +297,25 @@ cmd_split() {
 	add rule bridge lan forward iifname port$2 oifname port$1 drop comment \"split$1-$2\""
 }
 cmd_mute() { rules "add rule bridge lan forward iifname port$1 oifname port$2 drop comment \"mute$1-$2\""; }
+# What a machine sends is counted once, where it comes into the switch.
+cmd_multicast() {
+  if net switch "$NFT" list table bridge counted >/dev/null 2>&1; then
+    net switch "$NFT" reset counters table bridge counted |
+      awk '/counter mdns/ { mdns = 1 } /packets/ { if (mdns) m = $2; else a = $2; mdns = 0 } END { print m, a }'
+    return
+  fi
+  net switch "$NFT" -f - <<-NFT
+	table bridge counted {
+	  counter mdns { }
+	  counter whole { }
+	  chain prerouting {
+	    type filter hook prerouting priority 0; policy accept;
+	    ether daddr & 01:00:00:00:00:00 == 01:00:00:00:00:00 counter name whole
+	    udp dport 5353 counter name mdns
+	  }
+	}
+	NFT
+}
 cmd_rate() {
   net "node$1" tc qdisc del dev eth0 root 2>/dev/null || true
   [[ $2 == 0 ]] || net "node$1" tc qdisc add dev eth0 root tbf rate "$2" burst 32k latency 50ms
@@ -326,6 +350,8 @@ case $cmd in
   join)   drop_rules "split$1-$2"; drop_rules "split$2-$1" ;;
   mute)   cmd_mute "$1" "$2" ;;
   unmute) drop_rules "mute$1-$2" ;;
+  cable)  plug "$1" eth1 ;;
+  multicast) cmd_multicast ;;
   rate)   cmd_rate "$1" "$2" ;;
   kill)   end_holder "node$1" ;;
   status) cmd_status ;;

@@ -9,7 +9,6 @@ on the other side. Needs root and avahi-daemon; KITH names the program.
 """
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "Support"))
 from kithtest import wait_for  # noqa: E402
 from lan import LanTestCase  # noqa: E402
+from measuring import median, print_row, run  # noqa: E402
 
 BAR_SECONDS = 2
 
@@ -48,22 +48,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     Measurement.rounds = options.rounds
-    result = Measurement().run()
-    for _, report in result.errors + result.failures:
-        print(report, file=sys.stderr)
-    if result.skipped or not result.wasSuccessful():
-        print("measure_reconnect.py: nothing was measured (it needs root)", file=sys.stderr)
+    if not run(Measurement()):
         return 1
-    seconds = sorted(Measurement.seconds)
-    for name, figure, bar in [("median", seconds[len(seconds) // 2], BAR_SECONDS), ("longest", seconds[-1], None)]:
+    seconds = Measurement.seconds
+    for name, figure, bar in [("median", median(seconds), BAR_SECONDS), ("longest", max(seconds), None)]:
         row = f"a link that returns, to the first change: {name} of {len(seconds)}"
-        if options.json:
-            print(json.dumps({
-                "suite": "replication", "row": row, "figure": round(figure, 2), "unit": "s", "ratio": None, "bar": bar,
-                "bar_is": "most" if bar else None, "holds": figure <= bar if bar else None}))
-        else:
-            missed = "missed" if bar and figure > bar else ""
-            print(f"{'replication':12} {row:62} {figure:<10.2f} {'s':14} {'-':8} {f'<= {bar}' if bar else '-':10} {missed}")
+        print_row("replication", row, figure, "s", bar, options.json)
     return 0
 
 

@@ -261,10 +261,6 @@ class Discovery(LanTestCase):
         self.assertIsNone(a.process.poll())
         self.assert_no_repetition(a)
 
-    def on(self, number, script):
-        """A few words of shell on a machine."""
-        subprocess.run([*self.lan.prefix(number), "sh", "-c", script], check=True, stdout=subprocess.DEVNULL, timeout=60)
-
     def start_bus(self, number):
         configuration = self.lan.directory / f"node{number}" / "dbus.conf"
         self.processes.append(subprocess.Popen(
