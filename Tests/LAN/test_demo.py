@@ -23,7 +23,9 @@ class Demo(NodeTestCase):
         with open(self.output, "ab") as output:
             return self.spawn(
                 [str(ROOT / "demo" / "run"), *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                stderr=subprocess.STDOUT, start_new_session=True)
+                stderr=subprocess.STDOUT, start_new_session=True,
+                # What runs these tests may ignore hang-ups (nohup), and a shell cannot take notice of them again.
+                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
 
     def text(self):
         return self.output.read_text(errors="replace")

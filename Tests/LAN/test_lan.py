@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 from kithtest import LONG, Node, await_converged, converged, wait_for, winner
 from lan import LAN_SH, LanTestCase, pid_of_lan_processes
@@ -103,6 +104,9 @@ class OnLan(LanTestCase):
                 [*self.lan.prefix(2), "avahi-browse", "-rtp", "_kith._tcp"], capture_output=True, text=True).stdout
         text = wait_for("avahi-browse to see the node", lambda: (t := browse()) and f"id={short}" in t and t)
         self.assertIn(str(a.port), text)
+        # The version and the short ID, and nothing else: which databases there are is nobody's business.
+        records = {line.split(";")[-1] for line in text.splitlines() if line.startswith("=")}
+        self.assertEqual({" ".join(sorted(record.split())) for record in records}, {f'"id={short}" "v=1"'})
         self.assertEqual(a.stop(), 0)
         wait_for("the service to be gone", lambda: "_kith._tcp" not in browse())
 
@@ -236,6 +240,81 @@ class OnLan(LanTestCase):
         self.lan("rate", 1, 0)
         wait_for("the attachment on the other node", lambda: b.has("clinic", "x-ray", picture))
         self.await_all_in_sync([a, b])
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_two_networks(self):
+        """with two cables there is one link; without the one it was on it comes back over the other"""
+        self.make_lan(2, LAN_IFF_RUNNING="yes")
+        for number in (1, 2):
+            self.lan("cable", number)
+            # Two networks, and not twice the same one.
+            self.on(number, f"ip addr flush dev eth1 scope global; ip addr add 10.78.0.{number}/24 dev eth1")
+        a, b = nodes = [self.node_on(i) for i in (1, 2)]
+        self.pair_all(nodes)
+        for node in nodes:
+            node.create("clinic")
+        self.await_all_in_sync(nodes)
+        rev = a.put("clinic", "first", {"n": 1})
+        wait_for("the first document", lambda: b.has("clinic", "first", rev))
+        for node in nodes:
+            self.assertEqual(node.log().count("link ended"), 0, node.log())
+            self.assertNotIn("refused", node.log(), "a node talks to itself, or twice to the other")
+        used = (a.peer(b.name)["address"] or "") + (b.peer(a.name)["address"] or "")
+        self.lan("link", 2, "down") if "10.77.0" in used or "%eth0" in used else self.on(2, "ip link set eth1 down")
+        rev = a.put("clinic", "second", {"n": 2})
+        wait_for("the second document over the other network", lambda: b.has("clinic", "second", rev), seconds=120)
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_stale_and_false_addresses(self):
+        """who claims a peer's short ID at dead addresses, or at another node's, keeps nobody from the peer"""
+        self.make_lan(3)
+        a, c = self.node_on(1), self.node_on(3)
+        b = self.home_on(2).init()
+        short = b.node_id.replace("-", "")[:8]
+        self.pair_all([a, b])
+        a.create("clinic")
+        for name, address in (("dead", "10.77.0.99"), ("other", "10.77.0.3"), ("own", "10.77.0.1")):
+            for words in (["-a", "-R", f"{name}.local", address],
+                          ["-s", "-H", f"{name}.local", name, "_kith._tcp", str(c.port), "v=1", f"id={short}"]):
+                self.processes.append(subprocess.Popen(
+                    [*self.lan.prefix(3), "avahi-publish", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        wait_for("the false ones to be seen", lambda: any(n["id"].startswith(b.node_id[:9]) for n in a.status()["nearby"])
+                 or "10.77.0.99" in a.check("peers", "show", b.name))
+        b.start()
+        b.create("clinic")
+        rev = a.put("clinic", "x", {"n": 1})
+        wait_for("the document on the right node", lambda: b.has("clinic", "x", rev), seconds=120)
+        self.await_all_in_sync([a, b])
+        self.assertEqual(c.status()["peers"], [])
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_other_address(self):
+        """a machine that gets another address while it is linked is linked again"""
+        a, b = nodes = self.start_paired(2, "clinic")
+        self.await_all_in_sync(nodes)
+        self.on(2, "ip addr add 10.77.0.52/24 dev eth0; ip addr del 10.77.0.2/24 dev eth0;"
+                   " ip addr show dev eth0 | grep -q 10.77.0.52 || ip addr add 10.77.0.52/24 dev eth0")
+        for node, other in ((a, b), (b, a)):
+            rev = node.put("clinic", node.name, {"n": 1})
+            wait_for("the document on the other node", lambda: other.has("clinic", node.name, rev), seconds=120)
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_started_together(self):
+        """two nodes that start in the same moment, again and again, have one link soon, which stays"""
+        a, b = nodes = self.start_paired(2, "clinic")
+        for number in range(20):
+            marks = [len(node.log()) for node in nodes]
+            for node in nodes:
+                node.stop()
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(Node.start, nodes))
+            self.await_all_in_sync(nodes)
+            revs = [node.put("clinic", f"{node.name}-{number}", {"n": number}) for node in nodes]
+            wait_for("both documents", lambda: b.has("clinic", f"{a.name}-{number}", revs[0])
+                     and a.has("clinic", f"{b.name}-{number}", revs[1]))
+            for node, mark in zip(nodes, marks):
+                made = node.log()[mark:].count("connected ")
+                self.assertIn(made, (1, 2), f"the one that stays, and at most one that gave way:\n{node.log()[mark:]}")
 
     @unittest.skipUnless(LONG, "only with --long")
     def test_clinic_with_loss(self):
