@@ -293,6 +293,30 @@ struct CouchDBServerFaultTests {
         #expect(try refusals(script).map(\.key.id) == ["b"])
     }
 
+    @Test("a session that fails while the store writes counts what is written")
+    func endsWhileWriting() throws {
+        let good = Self.digits("a")
+        let script = try CouchDBServerScript(.receive) { request in
+            if request.path.hasPrefix("/_changes") {
+                let rows = ["x", "y"].map { id in #"{"seq":"9-\#(id)","id":"\#(id)","changes":[{"rev":"1-\#(good)"}]}"#
+                }
+                return Self.changes(rows.joined(separator: ","))
+            }
+            if request.path.hasPrefix("/_bulk_get") { return (404, "{}") }
+            if request.path.hasPrefix("/y") { return nil }
+            guard request.path.hasPrefix("/x") else { return CouchDBServerScript.empty(request) }
+            return (200, #"[{"ok":{"_id":"x","_rev":"1-\#(good)"}}]"#)
+        }
+        script.holdsInserts = true
+        script.run()
+        let open = try #require(script.open.first { $0.request.path.hasPrefix("/y") })
+        script.cut(open.number)
+        #expect(script.machine.ended == nil)
+        script.releaseInserts()
+        #expect(script.failure?.error.code == .connectionLost)
+        #expect(script.machine.status.revisionsReceived == 1)
+    }
+
     @Test("a checkpoint stays behind refusals that found no room in the book of them")
     func manyRefusals() throws {
         let script = try CouchDBServerScript(.send, change: { $0.limits.refusalsNotedMax = 2 }) { request in

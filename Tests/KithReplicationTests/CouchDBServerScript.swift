@@ -19,6 +19,9 @@ final class CouchDBServerScript {
     private(set) var body: [UInt8] = []
     private(set) var largestPiece = 0
     private(set) var isBodyWhole = false
+    /// Whether what the store writes of documents is answered when `releaseInserts` is called.
+    var holdsInserts = false
+    private var held: [(token: UInt64, request: StoreRequest)] = []
     /// Answers a request; nil leaves it open.
     var answer: (CouchDBRequest) -> (status: Int, body: String)?
 
@@ -66,6 +69,10 @@ final class CouchDBServerScript {
             for action in actions {
                 switch action {
                 case .store(let token, let request):
+                    if holdsInserts, case .insert = request {
+                        held.append((token, request))
+                        continue
+                    }
                     machine.complete(token, executor.performNow(request), now: now)
                 case .send(let number, let request):
                     asked.append("\(request.method) \(request.path.prefix { $0 != "?" })")
@@ -87,6 +94,12 @@ final class CouchDBServerScript {
         machine.receiveHead(number, status: status, headers: headers, now: now)
         machine.receiveBody(number, Array(body.utf8), now: now)
         machine.receiveEnd(number, now: now)
+    }
+
+    func releaseInserts() {
+        for (token, request) in held { machine.complete(token, executor.performNow(request), now: now) }
+        held = []
+        settle()
     }
 
     /// Cuts an answer off.

@@ -29,6 +29,9 @@ public final class CouchDBReplicator {
     private(set) var now = ReplicationInstant(monotonicSeconds: 0, wallSeconds: 0)
     var actions: [CouchDBAction] = []
     var exchanges: [UInt64: CouchDBExchange] = [:]
+    /// How it ends, once that is certain: it still waits for what the store is writing, to count it.
+    private var ending: CouchDBEnd?
+    private var writing: Set<UInt64> = []
     private var storeHandlers: [UInt64: (StoreResult) -> Void] = [:]
     private var nextNumber: UInt64 = 1
     private var pusher: CouchDBPusher?
@@ -105,7 +108,13 @@ public final class CouchDBReplicator {
 
     /// The store has answered.
     public func complete(_ token: UInt64, _ result: StoreResult, now: ReplicationInstant) {
-        handle(now) { storeHandlers.removeValue(forKey: token)?(result) }
+        let wasWriting = writing.remove(token) != nil
+        guard ending != nil else { return handle(now) { storeHandlers.removeValue(forKey: token)?(result) } }
+        guard ended == nil, wasWriting else { return }
+        if case .inserted(let outcomes) = result {
+            for case .success in outcomes { counts.revisionsReceived += 1 }
+        }
+        if writing.isEmpty { (ended, status) = (ending, counts) }
     }
 
     /// The database has changed.
@@ -132,7 +141,7 @@ public final class CouchDBReplicator {
 
     /// When `tick` must be called, in monotonic seconds.
     public var deadlineSeconds: Double? {
-        guard ended == nil else { return nil }
+        guard ending == nil else { return nil }
         let silence = exchanges.values.map(\.silentSeconds).min()
         let saves = checkpointers.compactMap { $0.deadlineSeconds }.min()
         return [silence, saves, puller?.restsUntilSeconds].compactMap { $0 }.min()
@@ -186,17 +195,19 @@ public final class CouchDBReplicator {
         let token = nextNumber
         nextNumber += 1
         storeHandlers[token] = handler
+        if case .insert = request { writing.insert(token) }
         actions.append(.store(token: token, request))
     }
 
     /// Ends the session, if it has not ended.
     func end(_ end: CouchDBEnd) {
-        guard ended == nil else { return }
-        ended = end
+        guard ending == nil else { return }
+        ending = end
         for number in exchanges.keys.sorted() { actions.append(.cancel(number: number)) }
         for exchange in exchanges.values { exchange.forget() }
         exchanges = [:]
         storeHandlers = [:]
+        if writing.isEmpty { (ended, status) = (end, counts) }
     }
 
     /// Ends the session because of an answer.
@@ -278,19 +289,19 @@ public final class CouchDBReplicator {
     // MARK: After each input
 
     func handle(_ now: ReplicationInstant, _ body: () -> Void) {
-        guard ended == nil else { return }
+        guard ending == nil else { return }
         self.now = now
         body()
         settle()
     }
 
     private func settle() {
-        guard hasBegun, ended == nil else { return }
+        guard hasBegun, ending == nil else { return }
         pusher?.advance()
         puller?.advance()
         let isIdle = pusher?.isIdle ?? true && puller?.isIdle ?? true
         for checkpointer in checkpointers { checkpointer.advance(isIdle: isIdle) }
-        guard ended == nil else { return }
+        guard ending == nil else { return }
         if isIdle, !configuration.isContinuous, checkpointers.allSatisfy(\.isSaved) { end(.completed) }
         counts.state = isIdle ? .idle : .busy
         counts.toSend = pusher == nil ? 0 : pusher?.remaining
