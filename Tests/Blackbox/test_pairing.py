@@ -3,8 +3,10 @@
 import json
 import re
 import subprocess
+import sys
+import unittest
 
-from kithtest import NodeTestCase, await_converged, wait_for
+from kithtest import LONG, ROOT, NodeTestCase, await_converged, wait_for
 from terminal import Terminal
 
 NUMBER = re.compile(r"      (\d{3} \d{3})   ([a-z]+-[a-z]+-[a-z]+)\n")
@@ -167,6 +169,45 @@ class Pairing(NodeTestCase):
             self.assertEqual(events[-1]["state"], "paired")
             self.assertTrue(events[-1]["confirmed"])
             self.assertEqual(process.wait(), 0)
+
+    def middle(self):
+        """A program between the two machines, and the port where it pretends to be kitchen-pi."""
+        attacker = self.new_node("attacker")
+        process = self.spawn(
+            [sys.executable, ROOT / "Tests" / "Support" / "machine_in_the_middle.py", attacker.certificate, attacker.key,
+             str(self.kitchen.port)], stdout=subprocess.PIPE, text=True)
+        return process, int(process.stdout.readline())
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_machine_in_the_middle(self):
+        """a program in the middle that passes everything on is noticed by the machines themselves, and nobody is paired"""
+        process, port = self.middle()
+        asking = self.at(self.tablet, "pair", f"127.0.0.1:{port}")
+        asking.until("kith pair accept")
+        wait_for("the request at kitchen-pi", lambda: [n for n in self.kitchen.status()["nearby"] if n["askedAt"]])
+        # What tablet has bound itself to names the keys that it sees, and kitchen-pi sees another. One that speaks for itself
+        # on each side gets further, to screens that differ: PairingTests has that.
+        asked = self.at(self.kitchen, "pair", "accept", "tablet")
+        asked.until("does not keep to the protocol of pairing")
+        # It was really there, in both directions.
+        self.assertEqual(process.stdout.readline()[0], ">")
+        self.assertTrue(any(line.startswith("<") for line in process.stdout))
+        for terminal in (asked, asking):
+            self.assertNotEqual(terminal.end(), 0, terminal.shown)
+        self.assertNotIn("Paired", asking.shown + asked.shown)
+        self.assertNobodyTrusted()
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_machine_in_the_middle_of_an_invitation(self):
+        """the same between a machine that invites and one that joins with the right code: neither is paired"""
+        _, port = self.middle()
+        inviting = self.at(self.kitchen, "pair", "invite")
+        inviting.until("Ctrl-C takes it back.")
+        code = inviting.shown.split("kith pair join ")[1].split()[0]
+        done = self.tablet.run("pair", "join", code, f"127.0.0.1:{port}")
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        inviting.until("used a wrong code")
+        self.assertNobodyTrusted()
 
     def test_no_answer_possible(self):
         """without a terminal and without input nothing is paired, and nobody is alarmed"""
