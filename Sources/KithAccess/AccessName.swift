@@ -5,6 +5,9 @@ public enum AccessName {
     /// The role that may do everything on this node.
     public static let administrator = "_admin"
 
+    /// The role of those who have not logged in.
+    public static let guest = "_guest"
+
     /// - Throws: `.badName`, saying what is wrong with the name of a user: 1 to `AccessLimits.nameBytesMax` bytes, no control
     ///   character, no colon (RFC 7617 §2: it ends the name in Basic authentication), not beginning with `_`.
     public static func check(user name: String) throws(KithError) {

@@ -11,8 +11,8 @@ public struct Principal: Hashable, Sendable {
         self.roles = roles
     }
 
-    /// Somebody who has not logged in.
-    public static let guest = Principal(name: nil, roles: [])
+    /// Somebody who has not logged in: `_security` can give something to the role `_guest`, which no user can have.
+    public static let guest = Principal(name: nil, roles: [AccessName.guest])
 
     /// Whether the node itself is administered by this one, with all databases.
     public var isServerAdministrator: Bool { has(AccessName.administrator) }

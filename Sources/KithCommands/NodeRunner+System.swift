@@ -11,6 +11,7 @@ extension NodeRunner {
         nodeOptions.port = options.port
         nodeOptions.listen = options.listen
         nodeOptions.administrationPort = options.administrationPort
+        nodeOptions.servesREST = options.servesREST
         nodeOptions.peers = options.peers
         nodeOptions.name = options.name
         nodeOptions.discovers = options.discovers

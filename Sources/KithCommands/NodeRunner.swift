@@ -5,6 +5,7 @@ struct NodeRunner: Sendable {
         var port: UInt16?
         var listen: String?
         var administrationPort: UInt16?
+        var servesREST = false
         var peers: [String] = []
         var name: String?
         var discovers = true

@@ -17,6 +17,8 @@ final class InboundConnection {
     private var timer: LoopTimer?
     /// Called once, when the connection has become a link or is gone.
     var onDone: (() -> Void)?
+    /// Takes a connection that asks for something else than a link; nil where nothing else is served.
+    var onREST: ((Connection, HTTPRequestHead, HTTPRequestParser) -> Void)?
 
     init(
         _ connection: Connection, info: ConnectionInfo, peer: NodeID, registry: DatabaseRegistry, links: LinkManager,
@@ -66,6 +68,11 @@ final class InboundConnection {
             while let event = try parser.nextEvent() {
                 switch event {
                 case .head(let head):
+                    if let onREST, Self.database(head) == nil {
+                        let parser = self.parser
+                        done()
+                        return onREST(connection, head, parser)
+                    }
                     self.head = head
                     parser.bodyBytesMax = 0
                 case .body: break
@@ -77,10 +84,14 @@ final class InboundConnection {
         }
     }
 
+    /// The database with which a link is asked for.
+    static func database(_ head: HTTPRequestHead) -> DatabaseName? {
+        guard head.target.segments.count == 2, head.target.segments[1] == "_blipsync" else { return nil }
+        return try? DatabaseName(head.target.segments[0])
+    }
+
     private func answer(_ head: HTTPRequestHead) {
-        guard head.target.segments.count == 2, head.target.segments[1] == "_blipsync",
-            let name = try? DatabaseName(head.target.segments[0])
-        else {
+        guard let name = Self.database(head) else {
             return refuse(
                 KithError(
                     .notFound, "only replication is served here", remedy: "Open a WebSocket at /DATABASE/_blipsync"))

@@ -173,6 +173,12 @@ final class LinkDialler {
     }
 
     private func refused(_ head: HTTPResponseHead, _ address: SocketAddress) {
+        // A node that serves REST to users lets the handshake of an unknown key end well.
+        if head.status == 401 {
+            return failed(
+                KithError(
+                    .notTrusted, "\(address) does not trust this node", remedy: "Pair the two nodes, on both sides"))
+        }
         drop()
         switch head.status {
         case 404:

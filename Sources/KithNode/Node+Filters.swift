@@ -25,6 +25,7 @@ extension Node {
     ) throws(KithError) {
         _ = try registry.database(name)
         links.setFilter(of: name, to: peer, filter)
+        peerRightsChanged(peer)
         log("database \(name) is sent \(filter.map { "as the filter \($0.name) lets it" } ?? "without a filter") now")
     }
 }

@@ -1,3 +1,4 @@
+import KithAccess
 import KithDiscovery
 import KithDocuments
 import KithStore
@@ -47,6 +48,10 @@ public final class Node {
     var certificateTimer: LoopTimer?
     private var listener: Listener?
     private var administration: AdministrationServer?
+    /// How REST is served on the port of replication.
+    let publicREST: PublicRESTSettings
+    /// What serves it; nil where that is not switched on.
+    private(set) var publicServer: PublicServer?
     private var discovery: Discovery?
     private var network: NetworkWatcher?
     private var inbound: [ObjectIdentifier: InboundConnection] = [:]
@@ -69,7 +74,9 @@ public final class Node {
         httpReplications = HTTPReplicationManager(registry: registry, log: log)
         replicator = ReplicatorDocuments(
             path: home.path + "/replications.json", manager: httpReplications, registry: registry, log: log)
-        access = try RESTAccess(registry: registry, users: home.userBook)
+        var rest = home.configuration.rest ?? PublicRESTSettings()
+        if options.servesREST { rest.isOn = true }
+        publicREST = rest
         let identity = try TLSIdentity(
             certificatePEM: home.identity.certificatePEM, privateKeyPEM: home.identity.privateKeyPEM)
         let client = try TLSContext.client(identity: identity, verify: Self.verifier(home))
@@ -81,6 +88,8 @@ public final class Node {
         links = LinkManager(
             ownID: home.identity.nodeID, book: home.peerBook, registry: registry, client: client,
             addresses: AddressBook(configured: addresses), log: log)
+        access = try RESTAccess(
+            registry: registry, links: links, users: home.userBook, letsGuestsIn: rest.isOn && rest.letsGuestsIn)
         // Others take no other names; the configuration's rule is older.
         let shownName = (try? NodeName.check(name)) == nil ? home.identity.nodeID.short : name
         newcomers = Newcomers(book: home.peerBook)
@@ -143,6 +152,10 @@ public final class Node {
             self?.links.remove(database: database.name)
             self?.httpReplications.remove(database: database.name)
         }
+        access.logins.onFailure = { [weak self] address in
+            self?.log.aboutStranger("\(address)  a login failed", key: "login \(address)")
+        }
+        if publicREST.isOn { publicServer = PublicServer(node: self, settings: publicREST) }
         // The port first: of all that can fail, it fails most often, and nothing is touched then.
         try listen()
         try await registry.openAll { name, error in
@@ -154,6 +167,7 @@ public final class Node {
         log(
             "\(name)  \(home.identity.nodeID.short)  listening on port \(port), \(registry.all.count) databases, \(home.peerBook.peers.count) peers"
         )
+        if publicREST.isOn { log("REST for users and peers on https://localhost:\(port)/") }
         hasStarted = true
         links.refresh()
         replicator.start()
@@ -185,6 +199,7 @@ public final class Node {
         site?.stop()
         certificateTimer?.cancel()
         newcomers.onTrust = nil
+        await publicServer?.stop()
         await administration?.stop()
         await registry.closeAll()
         lock = nil
@@ -274,8 +289,10 @@ public final class Node {
     // MARK: The network
 
     /// Who is let in, see `TrustDecision`.
-    private nonisolated static func verifier(_ home: NodeHome) -> TLSVerify {
-        let decision = TrustDecision(book: home.peerBook, site: home.site)
+    ///
+    /// - Parameter takesStrangers: whether somebody whose key was never heard of is let in as if he had none.
+    private nonisolated static func verifier(_ home: NodeHome, takesStrangers: Bool = false) -> TLSVerify {
+        let decision = TrustDecision(book: home.peerBook, site: home.site, takesStrangers: takesStrangers)
         return { decision.verdict($0) }
     }
 
@@ -306,7 +323,8 @@ public final class Node {
     }
 
     private func accept(_ connection: Connection) {
-        guard !isStopping, let info = connection.info, let certificate = info.peer else { return connection.abort() }
+        guard !isStopping, let info = connection.info else { return connection.abort() }
+        guard let certificate = info.peer else { return acceptStranger(connection) }
         switch info.applicationProtocol {
         case PairingSession.applicationProtocol: return pairing.accept(connection, info)
         case InvitationSession.applicationProtocol: return invitations.accept(connection, info)
@@ -314,18 +332,46 @@ public final class Node {
         default: break
         }
         let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
+        guard id != home.identity.nodeID else { return acceptOwnKey(connection, info) }
         site?.look(at: certificate)
-        // Trust may have been taken back during the handshake.
-        guard home.peerBook.peer(id) != nil, id != home.identity.nodeID else { return connection.abort() }
+        guard home.peerBook.peer(id) != nil else {
+            // Trust may have been taken back during the handshake.
+            guard home.peerBook.peer(everCalled: id) == nil else { return connection.abort() }
+            noteShown(certificate, at: info.remoteName)
+            log.aboutStranger(
+                "\(id.short) \(info.remoteName)  is not trusted here; it may do over REST what strangers may",
+                key: "stranger \(id)")
+            return acceptStranger(connection)
+        }
         let inbound = InboundConnection(connection, info: info, peer: id, registry: registry, links: links, log: log)
         let key = ObjectIdentifier(inbound)
         self.inbound[key] = inbound
         inbound.onDone = { [weak self] in self?.inbound[key] = nil }
+        if let publicServer {
+            inbound.onREST = { publicServer.accept($0, as: .peer(id), head: ($1, $2)) }
+        }
         inbound.start()
+    }
+
+    private func acceptStranger(_ connection: Connection) {
+        guard let publicServer else { return connection.abort() }
+        publicServer.accept(connection, as: .nobody)
+    }
+
+    /// The owner of this machine's node, who calls from this machine; from elsewhere it is a copy of the home.
+    private func acceptOwnKey(_ connection: Connection, _ info: ConnectionInfo) {
+        guard let publicServer, let address = info.remoteAddress,
+            address.isLoopback || NetworkWatcher.isOfThisMachine([address.host])
+        else {
+            log.aboutStranger("\(info.remoteName)  refused: it shows this node's own key", key: "own key")
+            return connection.abort()
+        }
+        publicServer.accept(connection, as: .user(Principal(name: nil, roles: [AccessName.administrator])))
     }
 
     /// Ends what a peer has opened and what has not become a link yet.
     func stopInbound(_ id: NodeID) {
+        peerRightsChanged(id)
         for connection in inbound.values where connection.peer == id { connection.stop() }
     }
 
@@ -343,12 +389,12 @@ public final class Node {
     /// Who asks for pairing, or tells of keys, may have any key, and can speak nothing else.
     private func serverContext(_ identity: TLSIdentity) throws(KithError) -> TLSContext {
         try TLSContext.server(
-            identity: identity, verify: Self.verifier(home),
+            identity: identity, verify: Self.verifier(home, takesStrangers: publicREST.isOn),
             protocols: [
                 PairingSession.applicationProtocol: { _ in .trusted },
                 InvitationSession.applicationProtocol: { _ in .trusted },
                 TrustExchange.applicationProtocol: { _ in .trusted },
-            ])
+            ], takesNoCertificate: publicREST.isOn)
     }
 
     /// Has absent peers dialled as soon as this machine is on a network that it was not on.
@@ -368,6 +414,13 @@ public final class Node {
     func rightsChanged(by exchange: RESTExchange?) {
         access.version += 1
         administration?.rightsChanged(by: exchange)
+        publicServer?.rightsChanged(by: exchange)
+    }
+
+    /// What a peer may do has changed, or with nil what any may: nothing of it goes on over REST.
+    func peerRightsChanged(_ id: NodeID?) {
+        access.version += 1
+        publicServer?.cut(peer: id)
     }
 
     // MARK: Trust
@@ -396,7 +449,10 @@ public final class Node {
         let old = home.peerBook.peer(id)
         let peer = try home.peerBook.add(id, name: name, terms: terms, method: method)
         keyAlarms.forget(id)
-        if let old { links.sharingChanged(from: old) }
+        if let old {
+            links.sharingChanged(from: old)
+            peerRightsChanged(id)
+        }
         log("\(peer.name)  \(id.short)  is trusted now")
         links.refresh()
         statusChanged()
@@ -435,7 +491,10 @@ public final class Node {
         let old = home.peerBook.peer(id)
         try checkGrants(old, database, change)
         let peer = try home.peerBook.setSharing(id, of: database, change)
-        if let old { links.sharingChanged(from: old) }
+        if let old {
+            links.sharingChanged(from: old)
+            peerRightsChanged(id)
+        }
         let what = database.map { "database \($0)" } ?? "databases"
         log("\(peer.name)  \(id.short)  \(what) shared otherwise now")
         statusChanged()

@@ -12,6 +12,8 @@ public struct NodeConfiguration: Sendable, Equatable {
     public var peers: [String]
     /// The port of the loopback on which administration is served over TLS; `nil` for none, 0 lets the system choose.
     public var administrationPort: UInt16?
+    /// How REST is served on the port of replication; `nil` where nothing is said.
+    public var rest: PublicRESTSettings?
     /// Whether nodes are trusted that the site's authority has signed, and what they may do; `nil` without a site.
     public var site: SiteGrants?
 
@@ -33,7 +35,7 @@ public struct NodeConfiguration: Sendable, Equatable {
         let value: JSONValue
         do { value = try JSONValue(parsing: bytes) } catch { throw bad("it is not JSON: \(error.message)") }
         guard let object = value.objectValue else { throw bad("it is not a JSON object") }
-        let known = ["name", "port", "listen", "peers", "administration", "site"]
+        let known = ["name", "port", "listen", "peers", "administration", "rest", "site"]
         for entry in object where !known.contains(entry.name) {
             throw bad("there is no setting \"\(entry.name)\"")
         }
@@ -53,6 +55,9 @@ public struct NodeConfiguration: Sendable, Equatable {
         }
         if let site = value["site"] {
             do throws(KithError) { self.site = try SiteGrants(site) } catch { throw bad(error.message) }
+        }
+        if let rest = value["rest"], rest != .null {
+            do throws(KithError) { self.rest = try PublicRESTSettings(rest) } catch { throw bad(error.message) }
         }
         if let peers = value["peers"] {
             guard let items = peers.arrayValue else { throw bad("\"peers\" must be a list of HOST:PORT") }
@@ -83,6 +88,7 @@ public struct NodeConfiguration: Sendable, Equatable {
         if let administrationPort {
             object.append(("administration", JSONValue(object: [("port", JSONValue(Int64(administrationPort)))])))
         }
+        if let rest { object.append(("rest", rest.json)) }
         if let site { object.append(("site", site.json)) }
         return Array((JSONValue(object: object).prettyText() + "\n").utf8)
     }

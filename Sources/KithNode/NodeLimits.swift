@@ -30,8 +30,26 @@ public enum NodeLimits {
     public static let streamedBodyBytesMax = Int(DocumentLimits.attachmentsBytesMax) + 128 << 20
     /// Body of a request by somebody who has not said who he is: a login.
     static let strangerBodyBytesMax = 16 * 1024
-    /// Logins that wait for the verification of others.
+    /// Logins that wait for the verification of others …
     static let loginsWaitingMax = 32
+    /// … and of these from one address, those that are verified now included: nobody takes all places.
+    static let loginsPerAddressMax = 8
+    /// Connections of REST on the port of replication that one address without a trusted certificate, or one peer, may have …
+    static let networkConnectionsPerCallerMax = 32
+    /// … and all without a trusted certificate together: of the connections of the port the others are for peers.
+    static let strangerConnectionsMax = 256
+    /// A connection of somebody who is known, on which nothing comes for so long where something is to come, is closed.
+    static let restIdleSecondsMax = 60.0
+    /// Size of a request body on the port of replication that is held in memory …
+    static let networkBodyBytesMax = 64 << 20
+    /// … and of all of them together; one more is refused.
+    static let networkBodiesBytesMax = 256 << 20
+    /// Origins whose pages may ask.
+    static let originsMax = 100
+    /// Bytes of an origin.
+    static let originBytesMax = 300
+    /// How long a browser remembers that a page may ask.
+    static let preflightSeconds = 600
     /// Bytes of such a body that are still read, and dropped, after the request was refused; then the connection ends.
     static let discardedBodyBytesMax = 16 << 20
     /// Bytes of an attachment that are read and sent at a time.

@@ -9,6 +9,8 @@ public struct NodeOptions: Sendable {
     public var listen: String?
     /// The port of the loopback for administration over TLS, instead of the configured one; 0 lets the system choose.
     public var administrationPort: UInt16?
+    /// Whether REST is served on the port of replication, also where the configuration does not say so.
+    public var servesREST = false
     /// Addresses (`HOST:PORT`) of peers, besides the configured ones.
     public var peers: [String] = []
     /// The name under which the node is seen, instead of the configured one.

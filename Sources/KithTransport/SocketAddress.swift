@@ -90,6 +90,13 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What one machine cannot change at will of its address, for counting: an IPv4 address whole, of an IPv6 address the first 64
+    /// bits (RFC 4291, 2.5.4).
+    public var hostNetwork: String {
+        guard case .ipv6(let bytes, _) = hostValue, !isLoopback else { return host }
+        return Self.print(AF_INET6, Array(bytes[..<8]) + [UInt8](repeating: 0, count: 8)) + "/64"
+    }
+
     /// Whether the host is a name that must be looked up.
     public var isName: Bool {
         if case .name = hostValue { return true }

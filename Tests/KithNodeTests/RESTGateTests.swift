@@ -1,3 +1,4 @@
+import KithDocuments
 import KithWire
 import Testing
 
@@ -5,15 +6,34 @@ import Testing
 
 @Suite("What a connection's door refuses")
 struct RESTGateTests {
-    private func status(
-        _ method: String, _ target: String, host: String? = "localhost:4985", origin: String? = nil,
-        caller: RESTCaller = .ownKey, door: RESTGate.Door = .administration
-    ) throws -> Int? {
+    private func head(
+        _ method: String, _ fields: (String, String)..., target: String = "/db", host: String? = "localhost:4985"
+    ) throws -> HTTPRequestHead {
         var headers = HTTPHeaders()
         if let host { headers.add("Host", host) }
-        if let origin { headers.add("Origin", origin) }
-        let head = HTTPRequestHead(method: method, target: try #require(HTTPTarget(target)), headers: headers)
-        return RESTGate(door: door, caller: .nobody).refusal(of: head)?.status
+        for (name, value) in fields { headers.add(name, value) }
+        return HTTPRequestHead(method: method, target: try #require(HTTPTarget(target)), headers: headers)
+    }
+
+    private func status(_ gate: RESTGate, _ head: HTTPRequestHead) -> Int? {
+        do throws(CouchDBError) { _ = try gate.passage(of: head) } catch { return error.status }
+        return nil
+    }
+
+    private func status(
+        _ method: String, _ target: String, host: String? = "localhost:4985", origin: String? = nil,
+        door: RESTGate.Door = .administration
+    ) throws -> Int? {
+        let gate = RESTGate(door: door, caller: .nobody)
+        guard let origin else { return status(gate, try head(method, target: target, host: host)) }
+        return status(gate, try head(method, ("Origin", origin), target: target, host: host))
+    }
+
+    private func network(_ origins: [String], credentials: Bool = false) throws -> RESTGate {
+        var rules = CrossOriginRules()
+        try rules.allow(origins)
+        rules.allowsCredentials = credentials
+        return RESTGate(door: .network, caller: .nobody, crossOrigin: rules)
     }
 
     @Test("a page of a browser gets in neither by a name that points to the loopback nor by the browser's own proof")
@@ -38,5 +58,55 @@ struct RESTGateTests {
     @Test("the socket takes any name")
     func socket() throws {
         #expect(try status("PUT", "/db", host: "kith", door: .socket) == nil)
+    }
+
+    @Test("on the network only pages of this server and of allowed origins ask")
+    func origins() throws {
+        let evil = try head("PUT", ("Origin", "https://evil.example"))
+        #expect(status(try network([]), evil) == 403)
+        #expect(status(try network(["https://app.example"]), evil) == 403)
+        #expect(status(try network([]), try head("PUT", ("Origin", "https://any.example"), host: "any.example")) == nil)
+        #expect(status(try network([]), try head("PUT", ("Origin", "null"))) == 403)
+        let app = try head("PUT", ("Origin", "https://app.example"))
+        let two = try head("PUT", ("Origin", "https://app.example"), ("Origin", "https://app.example"))
+        #expect(status(try network(["https://app.example"]), two) == 403)
+
+        let plain = try network(["https://app.example"]).passage(of: app)
+        #expect(plain.isOfAnotherOrigin && !plain.countsBrowserProof && plain.preflight == nil)
+        #expect(plain.headers.contains { $0 == ("Access-Control-Allow-Origin", "https://app.example") })
+        #expect(!plain.headers.contains { $0.name == "Access-Control-Allow-Credentials" })
+        let full = try network(["https://app.example"], credentials: true).passage(of: app)
+        #expect(full.countsBrowserProof && full.headers.contains { $0 == ("Access-Control-Allow-Credentials", "true") })
+        let anybody = try network(["*"]).passage(of: evil)
+        #expect(!anybody.countsBrowserProof && anybody.headers.contains { $0 == ("Access-Control-Allow-Origin", "*") })
+        // The loopback has none of this, whatever is configured.
+        var gate = try network(["*"])
+        gate = RESTGate(door: .administration, caller: .nobody, crossOrigin: gate.crossOrigin)
+        #expect(status(gate, evil) == 403)
+
+        let asked = try head("OPTIONS", ("Origin", "https://app.example"), ("Access-Control-Request-Method", "PUT"))
+        #expect(try network(["https://app.example"]).passage(of: asked).preflight?.status == 204)
+        #expect(status(try network([]), asked) == 403)
+        let unasked = try head("OPTIONS", ("Access-Control-Request-Method", "PUT"))
+        #expect(try network(["*"]).passage(of: unasked).preflight == nil)
+    }
+
+    @Test("what is no origin is refused, and so is everybody with credentials")
+    func settings() throws {
+        for origin in [
+            "null", "app.example", "https://app.example/", "https://", "https://*", "https://a b", "ftp://app.example",
+            "https://app.example\r\nX: y", "",
+        ] { #expect(throws: KithError.self, "\(origin)") { try network([origin]) } }
+        #expect(throws: KithError.self) { try network(["*", "https://app.example"]) }
+        func settings(_ text: String) throws -> PublicRESTSettings {
+            try PublicRESTSettings(try JSONValue(parsing: Array(text.utf8)))
+        }
+        for text in [
+            "true", #"{"public":1}"#, #"{"Public":true}"#, #"{"origins":"*"}"#, #"{"origins":[1]}"#,
+            #"{"origins":["*"],"credentials":true}"#,
+        ] { #expect(throws: KithError.self, "\(text)") { _ = try settings(text) } }
+        let all = try settings(#"{"public":true,"guests":true,"origins":["https://a:1"],"credentials":true}"#)
+        #expect(try PublicRESTSettings(all.json) == all)
+        #expect(try settings("{}") == PublicRESTSettings())
     }
 }

@@ -57,6 +57,15 @@ struct SocketAddressTests {
         #expect(throws: KithError.self) { try SocketAddress(parsing: "host:1").withSockaddr { _, _ in } }
     }
 
+    @Test("who has a whole network of IPv6 is counted as one")
+    func hostNetwork() throws {
+        #expect(try SocketAddress(parsing: "10.0.0.1:1").hostNetwork == "10.0.0.1")
+        #expect(try SocketAddress(parsing: "[::ffff:10.0.0.1]:1").hostNetwork == "10.0.0.1")
+        #expect(try SocketAddress(parsing: "[2001:db8:1:2:3:4:5:6]:1").hostNetwork == "2001:db8:1:2::/64")
+        #expect(try SocketAddress(parsing: "[2001:db8:1:2::9]:1").hostNetwork == "2001:db8:1:2::/64")
+        #expect(try SocketAddress(parsing: "[::1]:1").hostNetwork == "::1")
+    }
+
     @Test("loopback is known")
     func loopback() throws {
         for (text, expected) in [("127.9.9.9", true), ("::1", true), ("10.0.0.1", false), ("localhost", false)] {

@@ -14,6 +14,7 @@ enum UpCommand: Command {
             OptionSpec(
                 "admin-port", value: .required("PORT"),
                 help: "also serve administration over TLS on this port of localhost; 0 lets the system choose"),
+            OptionSpec("rest", help: "also serve REST to users and peers on the port of replication"),
             OptionSpec("no-discovery", help: "neither publish the node on the network nor look for others"),
             OptionSpec("name", value: .required("NAME"), help: "be seen under this name"),
         ],
@@ -30,6 +31,7 @@ enum UpCommand: Command {
         options.port = try arguments.value("port").map(NumberArgument.port)
         options.listen = arguments.value("listen")
         options.administrationPort = try arguments.value("admin-port").map(NumberArgument.port)
+        options.servesREST = arguments.has("rest")
         options.peers = arguments.values("peer")
         options.name = arguments.value("name")
         options.discovers = !arguments.has("no-discovery")

@@ -8,8 +8,7 @@ import KithTrust
 final class AdministrationServer {
     private unowned let node: Node
     private var listeners: [Listener] = []
-    private var connections: [ObjectIdentifier: RESTConnection] = [:]
-    private var allDone = ChangeSignal()
+    private let connections = RESTConnections()
     /// The port on the loopback, where there is one.
     private(set) var port: UInt16?
 
@@ -81,31 +80,18 @@ final class AdministrationServer {
         for listener in listeners where listener.tls != nil { listener.tls = context }
     }
 
-    /// Rights have changed: what is under way for others than the owner is cut, but for what has changed them.
-    func rightsChanged(by exchange: RESTExchange?) {
-        for connection in connections.values { connection.rightsChanged(by: exchange) }
-    }
+    /// Rights of users have changed.
+    func rightsChanged(by exchange: RESTExchange?) { connections.rightsChanged(by: exchange) }
 
     private func accept(_ connection: Connection, _ gate: RESTGate) {
-        let served = RESTConnection(connection, router: RESTRouter(node: node), gate: gate, access: node.access)
-        let key = ObjectIdentifier(served)
-        connections[key] = served
-        served.onDone = { [weak self] in
-            self?.connections[key] = nil
-            self?.allDone.signal()
-        }
-        served.start()
+        connections.serve(
+            RESTConnection(connection, router: RESTRouter(node: node), gate: gate, access: node.access, budget: nil))
     }
 
     /// Stops accepting, lets requests under way finish for a moment, then closes.
     func stop() async {
         for listener in listeners { listener.close() }
         listeners = []
-        for connection in connections.values { connection.finishSoon() }
-        let deadline = EventLoop.monotonicNanoseconds + UInt64(NodeLimits.stopSecondsMax / 2 * 1e9)
-        while !connections.isEmpty, EventLoop.monotonicNanoseconds < deadline {
-            await allDone.wait(secondsMax: 0.1)
-        }
-        for connection in connections.values { connection.cut() }
+        await connections.stop()
     }
 }

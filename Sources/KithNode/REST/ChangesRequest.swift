@@ -94,6 +94,14 @@ struct ChangesRequest: Sendable {
             }
             selector = try Selector(value)
         case "_design"?: designDocumentsOnly = true
+        case "sync_gateway/bychannel"?:
+            // Without channels every document is in the one that all are in.
+            let channels = request.query["channels"] ?? body["channels"]?.stringValue
+            guard let channels else { throw KithError(.badRequest, "sync_gateway/bychannel needs channels") }
+            guard channels.split(separator: ",").contains("*") else {
+                throw CouchDBError.notServed(
+                    "there are no channels here", "Ask for channels=*, which is every document")
+            }
         case let name?:
             throw CouchDBError.notServed(
                 "there is no filter \"\(name.prefix(100))\" here: filters in JavaScript are not served",

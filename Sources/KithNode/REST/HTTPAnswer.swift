@@ -33,8 +33,8 @@ struct HTTPAnswer: Sendable {
     func bytes(keepsAlive: Bool, withoutBody: Bool = false) -> [UInt8] {
         var head = Self.head(status, contentType: contentType, keepsAlive: keepsAlive)
         for header in headers { head.headers.add(header.name, header.value) }
-        // RFC 9110 §8.6: a 304 would have to give the length of what it does not send.
-        if status != 304 { head.headers.add("Content-Length", String(body.count)) }
+        // RFC 9110 §8.6: a 304 would have to give the length of what it does not send, and a 204 has none.
+        if status != 304, status != 204 { head.headers.add("Content-Length", String(body.count)) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(body.count + 512)
         head.append(to: &bytes)

@@ -2,6 +2,7 @@ import KithAccess
 import KithDocuments
 import KithStore
 import KithTransport
+import KithTrust
 import KithWire
 
 /// Decides who makes a request, and whether he may: before anything of its body is taken.
@@ -14,46 +15,70 @@ final class RESTAccess {
     nonisolated static let securityName = "security"
 
     private let registry: DatabaseRegistry
+    private let links: LinkManager
+    private let letsGuestsIn: Bool
     let logins: RESTLogins
     /// Counts changes of rights.
     var version: UInt64 = 0
 
-    init(registry: DatabaseRegistry, users: UserBook) throws(KithError) {
+    /// - Parameters:
+    ///   - links: who knows what peers may do.
+    ///   - letsGuestsIn: whether, on the network, somebody who has not logged in may do what everybody may.
+    init(registry: DatabaseRegistry, links: LinkManager, users: UserBook, letsGuestsIn: Bool) throws(KithError) {
         self.registry = registry
+        self.links = links
+        self.letsGuestsIn = letsGuestsIn
         logins = try RESTLogins(users: users)
     }
 
-    /// Who makes a request, where he may make it; not asked for the node's owner.
+    /// Who makes a request, where he may make it; not asked where the gate is the owner's.
     ///
-    /// - Returns: who, and whether he may write design documents.
     /// - Parameters:
-    ///   - head: of the request; `RESTGate.refusal` was asked before.
+    ///   - head: of the request.
     ///   - path: as the router gets it.
-    ///   - caller: whom the connection itself proves.
-    ///   - address: where he is, without the port.
+    ///   - gate: where it came in.
+    ///   - passage: what the gate has said of it.
+    ///   - address: where he is, see `SocketAddress.hostNetwork`.
     /// - Throws: 401, 403, 404 where there is no such database for him, 429, 503.
-    func caller(
-        of head: HTTPRequestHead, path: [String], on caller: RESTCaller, address: String
-    ) async throws -> (caller: RESTCaller, mayWriteDesignDocuments: Bool) {
+    func permit(
+        _ head: HTTPRequestHead, path: [String], gate: RESTGate, passage: RESTPassage, address: String
+    ) async throws -> RESTPermit {
         while true {
             let version = self.version
-            let found = try await logins.caller(head, address: address) ?? caller
-            let access = try await check(found, RESTNeed(method: head.method, path: path))
-            if self.version == version { return (found, access == .administer) }
+            let user = try await logins.caller(head, address: address, readsCookie: passage.countsBrowserProof)
+            let shown = passage.countsBrowserProof ? gate.caller : .nobody
+            let isGuest = shown == .nobody && gate.door == .network && letsGuestsIn
+            let caller = user ?? (isGuest ? .guest : shown)
+            let need = RESTNeed(method: head.method, path: path)
+            let access = try await check(caller, need, gate.door)
+            if self.version == version {
+                return RESTPermit(
+                    caller: caller, mayWriteDesignDocuments: access == .administer,
+                    isForEverybody: need.right == .everybody)
+            }
         }
     }
 
     /// - Returns: what the caller may do with the database that the request is about.
-    private func check(_ caller: RESTCaller, _ need: RESTNeed) async throws -> DatabaseAccess {
+    private func check(_ caller: RESTCaller, _ need: RESTNeed, _ door: RESTGate.Door) async throws -> DatabaseAccess {
         if need.right == .everybody { return .none }
-        // Guests are not let in, whatever _security says of everybody.
+        // Guests are not let in unless somebody has said so, whatever _security says of everybody.
         guard caller != .nobody else { throw Self.unauthorized("Authentication required.") }
-        let principal = caller.principal
+        let isAdministrator = caller.principal.isServerAdministrator
         guard let name = need.database else {
-            if principal.isServerAdministrator { return .administer }
-            throw Self.unauthorized("You are not a server admin.")
+            guard isAdministrator else { throw Self.unauthorized("You are not a server admin.") }
+            guard door != .network else {
+                throw Self.forbidden(
+                    "the node is not administered on this port", "Use the socket in its home, or kith up --admin-port")
+            }
+            return .administer
         }
-        let access = try await access(of: principal, to: name)
+        let access: DatabaseAccess
+        if case .peer(let id) = caller {
+            access = try self.access(of: id, to: name, need.right)
+        } else {
+            access = try await self.access(of: caller.principal, to: name)
+        }
         let needed: DatabaseAccess =
             switch need.right {
             case .read: .read
@@ -61,16 +86,25 @@ final class RESTAccess {
             case .everybody, .administer, .server: .administer
             }
         guard access < needed else { return access }
+        // It may be there for somebody who logs in.
+        guard caller != .guest else { throw Self.unauthorized("You are not authorized to access this db.") }
         // Who may do nothing with it learns nothing of it, not even that it is there.
-        guard access > .none else {
-            throw CouchDBError("not_found", KithError(.databaseNotFound, "Database does not exist."))
+        guard access > .none else { throw Self.noDatabase }
+        throw Self.forbidden(
+            needed == .administer ? "You are not a db or server admin." : "You may read this db, and not write to it.")
+    }
+
+    /// What a peer may do, as the book has it for replication. What it may not, or not wholly, be sent is not read here either.
+    private func access(of id: NodeID, to name: DatabaseName, _ right: RESTRight) throws -> DatabaseAccess {
+        let key = LinkKey(peer: id, database: name)
+        let granted = links.access(key)
+        guard registry.find(name) != nil, granted != .noAccess else { return .none }
+        if right == .write, granted != .read { return .write }
+        guard granted != .write else { throw Self.forbidden("You may write to this db, and not read it.") }
+        guard links.filter(key) == nil else {
+            throw Self.forbidden("an app decides which documents of this db go to you", "Replicate it")
         }
-        throw CouchDBError(
-            "forbidden",
-            KithError(
-                .forbidden,
-                needed == .administer
-                    ? "You are not a db or server admin." : "You may read this db, and not write to it."))
+        return granted == .both ? .write : .read
     }
 
     private func access(of principal: Principal, to name: DatabaseName) async throws -> DatabaseAccess {
@@ -82,6 +116,14 @@ final class RESTAccess {
             let rules = try? SecurityRules(object)
         else { return SecurityRules.unsaid.access(of: principal) }
         return rules.access(of: principal)
+    }
+
+    private static var noDatabase: CouchDBError {
+        CouchDBError("not_found", KithError(.databaseNotFound, "Database does not exist."))
+    }
+
+    private static func forbidden(_ reason: String, _ remedy: String? = nil) -> CouchDBError {
+        CouchDBError("forbidden", KithError(.forbidden, reason, remedy: remedy))
     }
 
     static func unauthorized(_ reason: String) -> CouchDBError {

@@ -7,17 +7,20 @@ import KithWire
 final class RESTConnection {
     private let connection: Connection
     private let router: RESTRouter
-    private let gate: RESTGate
+    let gate: RESTGate
     private let access: RESTAccess
+    private let budget: RESTBodyBudget?
     private var parser = HTTPRequestParser()
     private var head: HTTPRequestHead?
     /// Who makes the request that is coming or under way.
-    private var caller = RESTCaller.nobody
-    private var mayWriteDesignDocuments = false
+    private var permit = RESTPermit(caller: .nobody, mayWriteDesignDocuments: false)
+    private var passage = RESTPassage()
     /// Whether it is being looked up who makes the request, and whether he may.
     private var isDeciding = false
     /// The body of the request that is coming, where it is collected …
     private var body: [UInt8] = []
+    /// What of it was taken from the budget.
+    private var budgetedByteCount = 0
     /// … and where it is taken as it comes.
     private var stream: RESTBody?
     /// Bytes of a body that came after its request was answered.
@@ -27,37 +30,69 @@ final class RESTConnection {
     private var isParsing = false
     /// Whether nothing of what comes is taken any more.
     private var isCut = false
-    /// Ends a connection of which nobody knows whose it is.
+    /// Ends a connection on which nothing comes.
     private var timer: LoopTimer?
+    /// When something came last, as `EventLoop.monotonicNanoseconds`.
+    private var lastReceivedNanoseconds: UInt64 = 0
     /// Called once, when the connection is gone.
     var onDone: (() -> Void)?
 
-    init(_ connection: Connection, router: RESTRouter, gate: RESTGate, access: RESTAccess) {
+    /// - Parameter budget: what bodies are counted in; nil where the caller is believed not to send too much.
+    init(
+        _ connection: Connection, router: RESTRouter, gate: RESTGate, access: RESTAccess, budget: RESTBodyBudget?
+    ) {
         self.connection = connection
         self.router = router
         self.gate = gate
         self.access = access
+        self.budget = budget
     }
 
-    func start() {
+    /// Begins to serve.
+    ///
+    /// - Parameter first: a head that was read already, with what has read it and has what came behind.
+    func start(with first: (head: HTTPRequestHead, parser: HTTPRequestParser)? = nil) {
         connection.onReceive = { [weak self] bytes in self?.receive(bytes) }
         connection.onDrained = { [weak self] in self?.exchange?.connectionDrained() }
         connection.onClose = { [weak self] _ in self?.closed() }
         // A client may say that it sends no more and still wait for its answer.
         connection.onEnd = { [weak self] in self?.ended() }
-        awaitProof()
+        awaitRequest()
+        guard let first else { return }
+        parser = first.parser
+        take(head: first.head)
+        parse()
     }
 
-    /// Who has proved nothing by his connection has little time for a request that does.
-    private func awaitProof() {
-        guard !gate.caller.isOwner else { return }
+    /// Where somebody is: see `SocketAddress.hostNetwork`.
+    private var address: String { connection.info?.remoteAddress?.hostNetwork ?? "" }
+
+    /// Who has proved nothing by his connection has little time for a request that does; others have more.
+    private func awaitRequest() {
+        guard !gate.isOwners else { return }
         timer?.cancel()
-        timer = EventLoop.shared.schedule(afterSeconds: NodeLimits.upgradeSecondsMax) { [weak self] in self?.cut() }
+        let isKnown = !permit.caller.isUnknown || gate.caller != .nobody
+        let seconds = isKnown ? NodeLimits.restIdleSecondsMax : NodeLimits.upgradeSecondsMax
+        timer = EventLoop.shared.schedule(afterSeconds: seconds) { [weak self] in self?.cut() }
     }
 
-    /// Cuts what is under way for anybody but the node's owner, since rights have changed; not what has changed them.
+    /// A body that has begun goes on coming, unless it is this side that takes nothing.
+    private func awaitBody() {
+        guard !gate.isOwners, permit.caller != .nobody else { return }
+        timer?.cancel()
+        timer = EventLoop.shared.schedule(afterSeconds: NodeLimits.restIdleSecondsMax) { [weak self] in
+            guard let self, head != nil || stream != nil else { return }
+            let silence = Double(EventLoop.monotonicNanoseconds - lastReceivedNanoseconds) / 1e9
+            guard mayParse, silence >= NodeLimits.restIdleSecondsMax else { return awaitBody() }
+            cut()
+        }
+    }
+
+    /// Cuts what is under way for anybody but the node's owner and its peers, since the rights of users have changed; not what
+    /// has changed them.
     func rightsChanged(by exchange: RESTExchange?) {
-        guard !caller.isOwner, head != nil || self.exchange != nil else { return }
+        guard !gate.isOwners, head != nil || self.exchange != nil else { return }
+        if case .peer = permit.caller { return }
         if let exchange, self.exchange === exchange { return }
         cut()
     }
@@ -82,6 +117,7 @@ final class RESTConnection {
         timer = nil
         exchange?.connectionClosed()
         exchange = nil
+        giveBack()
         let onDone = onDone
         self.onDone = nil
         onDone?()
@@ -89,6 +125,7 @@ final class RESTConnection {
 
     private func receive(_ bytes: UnsafeRawBufferPointer) {
         guard !isCut else { return }
+        if !gate.isOwners { lastReceivedNanoseconds = EventLoop.monotonicNanoseconds }
         parser.receive(bytes)
         parse()
     }
@@ -131,18 +168,17 @@ final class RESTConnection {
 
     private func take(_ event: HTTPRequestEvent) throws {
         switch event {
-        case .head(let head):
-            if let refusal = gate.refusal(of: head) { return refuse(refusal, withoutBody: head.method == "HEAD") }
-            caller = gate.caller
-            mayWriteDesignDocuments = true
-            guard !caller.isOwner else { return begin(head) }
-            isDeciding = true
-            // Verifying a password may wait for others.
-            timer?.cancel()
-            // It goes on when that is known; nothing is parsed until then.
-            Task.immediate { await decide(head) }
+        case .head(let head): take(head: head)
         case .body(let part):
-            guard let stream else { return body.append(contentsOf: part) }
+            guard let stream else {
+                if let budget {
+                    guard budget.take(part.count) else {
+                        return refuse(CouchDBError(KithError(.busy, "too much is sent at once; try again in a moment")))
+                    }
+                    budgetedByteCount += part.count
+                }
+                return body.append(contentsOf: part)
+            }
             if exchange != nil { return stream.append(part) }
             // The answer is given already: a little more is read, so that the client comes to see it.
             discardedByteCount += part.count
@@ -152,24 +188,55 @@ final class RESTConnection {
                 connection.close()
             }
         case .end:
+            if let preflight = passage.preflight { return answer(preflight) }
             guard let stream else { return handle(nil) }
             self.stream = nil
             stream.end()
         }
     }
 
+    private func take(head: HTTPRequestHead) {
+        permit = RESTPermit(caller: gate.caller, mayWriteDesignDocuments: true)
+        passage = RESTPassage()
+        do {
+            passage = try gate.passage(of: head)
+        } catch {
+            return refuse(error, withoutBody: head.method == "HEAD")
+        }
+        guard !gate.isOwners else { return begin(head) }
+        guard passage.preflight == nil else {
+            self.head = head
+            parser.bodyBytesMax = 0
+            return
+        }
+        isDeciding = true
+        // Verifying a password may wait for others.
+        timer?.cancel()
+        // It goes on when that is known; nothing is parsed until then.
+        Task.immediate { await decide(head) }
+    }
+
+    /// A browser has asked whether a page may ask. That proves nothing, so it does not make the connection live longer.
+    private func answer(_ preflight: HTTPAnswer) {
+        guard let head else { return }
+        self.head = nil
+        // Who asks and does not read fills no memory.
+        guard connection.bufferedByteCount < NodeLimits.linkBufferBytesMax else { return cut() }
+        let keepsAlive = head.keepsAlive && !isFinishing
+        connection.write(preflight.bytes(keepsAlive: keepsAlive))
+        if !keepsAlive { connection.close() }
+    }
+
     /// Finds out who makes the request, and whether he may.
     private func decide(_ head: HTTPRequestHead) async {
         do {
-            let path = Self.request(head, body: []).path
-            let address = connection.info?.remoteAddress?.host ?? ""
-            let (caller, mayWriteDesignDocuments) = try await access.caller(
-                of: head, path: path, on: gate.caller, address: address)
+            permit.caller = .nobody
+            let permit = try await access.permit(
+                head, path: Self.request(head, body: []).path, gate: gate, passage: passage, address: address)
             isDeciding = false
             guard connection.isOpen else { return }
-            self.caller = caller
-            self.mayWriteDesignDocuments = mayWriteDesignDocuments
-            if caller == .nobody { awaitProof() }
+            self.permit = permit
+            if permit.caller.isUnknown { awaitRequest() }
             begin(head)
         } catch {
             isDeciding = false
@@ -187,24 +254,35 @@ final class RESTConnection {
         body = []
         let isStreamed = head.method == "PUT" && RESTRouter.takesBodyAsStream(Self.request(head, body: []))
         parser.bodyBytesMax =
-            caller == .nobody
+            permit.isForEverybody
             ? NodeLimits.strangerBodyBytesMax
-            : isStreamed ? NodeLimits.streamedBodyBytesMax : NodeLimits.requestBodyBytesMax
+            : isStreamed
+                ? NodeLimits.streamedBodyBytesMax
+                : gate.door == .network ? NodeLimits.networkBodyBytesMax : NodeLimits.requestBodyBytesMax
         if head.expectsContinue { connection.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
-        guard isStreamed else { return }
-        let stream = RESTBody()
-        stream.onTaken = { [weak self] in self?.parse() }
-        self.stream = stream
-        discardedByteCount = 0
-        handle(stream)
+        if isStreamed {
+            let stream = RESTBody()
+            stream.onTaken = { [weak self] in self?.parse() }
+            self.stream = stream
+            discardedByteCount = 0
+            handle(stream)
+        }
+        if self.head != nil || stream != nil { awaitBody() }
     }
 
     /// Answers with an error, and takes nothing more: whatever comes behind is not looked at.
-    private func refuse(_ error: CouchDBError, withoutBody: Bool) {
+    private func refuse(_ error: CouchDBError, withoutBody: Bool = false) {
         isFinishing = true
         isCut = true
-        connection.write(HTTPAnswer.error(error).bytes(keepsAlive: false, withoutBody: withoutBody))
+        var answer = HTTPAnswer.error(error)
+        answer.headers += passage.headers
+        connection.write(answer.bytes(keepsAlive: false, withoutBody: withoutBody))
         connection.close()
+    }
+
+    private func giveBack() {
+        budget?.give(budgetedByteCount)
+        budgetedByteCount = 0
     }
 
     private static func request(_ head: HTTPRequestHead, body: [UInt8]) -> RESTRequest {
@@ -223,9 +301,8 @@ final class RESTConnection {
         timer?.cancel()
         timer = nil
         let exchange = RESTExchange(
-            request: request, body: stream, caller: caller, mayWriteDesignDocuments: mayWriteDesignDocuments,
-            connection: connection,
-            keepsAlive: head.keepsAlive && !isFinishing && caller != .nobody
+            request: request, body: stream, permit: permit, passage: passage, address: address,
+            connection: connection, keepsAlive: head.keepsAlive && !isFinishing && permit.caller != .nobody
         ) {
             [weak self] keepsAlive in self?.finished(keepsAlive)
         }
@@ -237,7 +314,8 @@ final class RESTConnection {
     private func finished(_ keepsAlive: Bool) {
         exchange = nil
         stream?.onTaken = nil
-        awaitProof()
+        giveBack()
+        awaitRequest()
         guard keepsAlive, !isFinishing else { return connection.close() }
         parse()
     }

@@ -12,7 +12,9 @@ final class RESTExchange {
     let caller: RESTCaller
     /// Whether what is written may be a design document, whatever way its ID comes.
     let mayWriteDesignDocuments: Bool
-    /// Where the client is, without its port.
+    /// What the door has said of it.
+    let passage: RESTPassage
+    /// Where the client is, as logins are counted.
     let address: String
     private let connection: Connection
     private var keepsAlive: Bool
@@ -28,15 +30,15 @@ final class RESTExchange {
     var onClosed: (() -> Void)?
 
     init(
-        request: RESTRequest, body: RESTBody? = nil, caller: RESTCaller, mayWriteDesignDocuments: Bool,
-        connection: Connection, keepsAlive: Bool,
-        onFinish: @escaping @LoopActor (Bool) -> Void
+        request: RESTRequest, body: RESTBody? = nil, permit: RESTPermit, passage: RESTPassage, address: String,
+        connection: Connection, keepsAlive: Bool, onFinish: @escaping @LoopActor (Bool) -> Void
     ) {
         self.request = request
         self.body = body
-        self.caller = caller
-        self.mayWriteDesignDocuments = mayWriteDesignDocuments
-        address = connection.info?.remoteAddress?.host ?? ""
+        caller = permit.caller
+        mayWriteDesignDocuments = permit.mayWriteDesignDocuments
+        self.passage = passage
+        self.address = address
         self.connection = connection
         self.keepsAlive = keepsAlive
         self.onFinish = onFinish
@@ -58,6 +60,8 @@ final class RESTExchange {
     /// Answers whole.
     func respond(_ answer: HTTPAnswer) {
         guard !isClosed, !hasBegun else { return }
+        var answer = answer
+        answer.headers += passage.headers
         connection.write(answer.bytes(keepsAlive: keepsAlive, withoutBody: request.method == "HEAD"))
         finish()
     }
@@ -76,8 +80,8 @@ final class RESTExchange {
         if length == nil, !isChunked { keepsAlive = false }
         connection.write(
             HTTPAnswer.streamHead(
-                status, contentType: contentType, headers: headers, length: length, isChunked: isChunked,
-                keepsAlive: keepsAlive))
+                status, contentType: contentType, headers: headers + passage.headers, length: length,
+                isChunked: isChunked, keepsAlive: keepsAlive))
         guard request.method == "HEAD" else { return }
         isClosed = true
         finish()

@@ -14,7 +14,11 @@ final class RESTLogins {
     private var throttle = LoginThrottle()
     private var verifyingCount = 0
     private var waitingCount = 0
+    /// Logins under way, by address.
+    private var countsByAddress: [String: Int] = [:]
     private let verifierFree = ChangeSignal()
+    /// Called with the address of a wrong name or password.
+    var onFailure: ((_ address: String) -> Void)?
 
     init(users: UserBook) throws(KithError) {
         self.users = users
@@ -24,11 +28,13 @@ final class RESTLogins {
 
     /// The user whom a request names and proves; nil where it names none, or one whose session has ended.
     ///
+    /// - Parameter readsCookie: whether the cookie proves anything.
     /// - Throws: 401 for a wrong name or password, 429 for an address with too many of them, 503.
-    func caller(_ head: HTTPRequestHead, address: String) async throws -> RESTCaller? {
+    func caller(_ head: HTTPRequestHead, address: String, readsCookie: Bool) async throws -> RESTCaller? {
         let fields = head.headers.values(of: "Authorization")
         guard let field = fields.first else {
-            return session(head).map { .user($0.principal) }
+            guard readsCookie, let user = session(head.headers) else { return nil }
+            return .user(user.principal)
         }
         guard fields.count == 1, let (name, password) = Self.credentials(field) else {
             throw RESTAccess.unauthorized("The Authorization field is not Basic authentication.")
@@ -37,8 +43,6 @@ final class RESTLogins {
     }
 
     /// The user whose session a request names by its cookie.
-    func session(_ head: HTTPRequestHead) -> User? { session(head.headers) }
-
     func session(_ headers: HTTPHeaders) -> User? {
         for field in headers.values(of: "Cookie") {
             for part in field.split(separator: ";") {
@@ -52,14 +56,19 @@ final class RESTLogins {
     }
 
     /// What a browser is given to keep for a user who has logged in: not for scripts, not without TLS, not from other sites.
-    func cookie(for user: User) -> String {
-        "\(Self.cookieName)=\(sessions.cookie(for: user, now: Self.seconds)); Version=1; Path=/; HttpOnly; Secure; "
-            + "SameSite=Strict; Max-Age=\(AccessLimits.sessionSeconds)"
+    ///
+    /// - Parameter isForAnotherOrigin: whether a page of another origin has it made, which may. Then the browser sends it from
+    ///   everywhere, and `RESTGate` alone keeps other pages out.
+    func cookie(for user: User, isForAnotherOrigin: Bool) -> String {
+        Self.cookie(sessions.cookie(for: user, now: Self.seconds), AccessLimits.sessionSeconds, isForAnotherOrigin)
     }
 
     /// Takes it back.
-    static var noCookie: String {
-        "\(cookieName)=; Version=1; Path=/; HttpOnly; Secure; SameSite=Strict; Max-Age=0"
+    static func noCookie(isForAnotherOrigin: Bool) -> String { cookie("", 0, isForAnotherOrigin) }
+
+    private static func cookie(_ value: String, _ seconds: UInt64, _ isForAnotherOrigin: Bool) -> String {
+        "\(cookieName)=\(value); Version=1; Path=/; HttpOnly; Secure; "
+            + "SameSite=\(isForAnotherOrigin ? "None" : "Strict"); Max-Age=\(seconds)"
     }
 
     /// Verifies a name and a password. The time of the answer does not tell whether there is such a user.
@@ -70,14 +79,23 @@ final class RESTLogins {
         // First: else who waits could still try whether a password is the one that was right a moment ago.
         try checkThrottle(address)
         if let before, !before.isDisabled, verified.has(before, password, now: Self.seconds) { return before }
-        guard waitingCount < NodeLimits.loginsWaitingMax else {
-            throw KithError(.busy, "too many others are logging in", remedy: "Try again in a moment")
+        guard waitingCount < NodeLimits.loginsWaitingMax,
+            countsByAddress[address, default: 0] < NodeLimits.loginsPerAddressMax
+        else { throw KithError(.busy, "too many others are logging in", remedy: "Try again in a moment") }
+        countsByAddress[address, default: 0] += 1
+        defer {
+            countsByAddress[address, default: 1] -= 1
+            if countsByAddress[address] == 0 { countsByAddress[address] = nil }
         }
         waitingCount += 1
         while verifyingCount >= AccessLimits.verificationsAtOnceMax { await verifierFree.wait(secondsMax: 60) }
         waitingCount -= 1
         // Whoever asks many times at once is not let through by that.
         try checkThrottle(address)
+        // A client with several connections has it verified once.
+        if let now = users.user(named: name), !now.isDisabled, verified.has(now, password, now: Self.seconds) {
+            return now
+        }
         verifyingCount += 1
         let hash = before?.password ?? .ofNobody
         let isRight = await EventLoop.beside { hash.verifies(password) }
@@ -86,6 +104,7 @@ final class RESTLogins {
         // It may have been changed meanwhile.
         guard isRight, let user = users.user(named: name), !user.isDisabled, user.password == hash else {
             throttle.noteFailure(of: address, now: Self.exactSeconds)
+            onFailure?(address)
             throw CouchDBError(
                 "unauthorized", status: 401, KithError(.forbidden, "Name or password is incorrect."),
                 headers: [("WWW-Authenticate", "Basic realm=\"Kith\"")])

@@ -89,6 +89,7 @@ struct RESTNeed: Sendable {
         "_security": ["GET": .read, "HEAD": .read, "PUT": .administer],
         "_revs_limit": ["GET": .read, "HEAD": .read, "PUT": .administer],
         "_settings": ["GET": .read, "HEAD": .read, "PUT": .administer],
+        "_session": ["GET": .everybody, "HEAD": .everybody, "POST": .everybody, "DELETE": .everybody],
         "_purge": ["POST": .administer], "_compact": ["POST": .administer], "_view_cleanup": ["POST": .administer],
     ]
     private static let reading: [String: RESTRight] = ["GET": .read, "HEAD": .read, "POST": .read]

@@ -12,6 +12,8 @@ extension RESTRouter {
                 ? try await databaseItself(exchange, name.database) : try await collectionItself(exchange, name)
         }
         let endpoint = request.path[1]
+        // Sync Gateway's place for it. Nothing is looked up: strangers may ask.
+        if endpoint == "_session", request.path.count == 2 { return try await session(exchange) }
         if ["_check", "_settings", "_compact", "_backup"].contains(endpoint), request.path.count == 2 {
             guard name.collection == .default else {
                 throw KithError(
@@ -52,6 +54,7 @@ extension RESTRouter {
             return try await attachment(exchange, keyspace, id, rest.joined(separator: "/"))
         }
         if endpoint == "_index" { return try await indexes(exchange, keyspace) }
+        if try await syncGateway(exchange, keyspace, endpoint) { return }
         guard path.count == 2 else {
             throw CouchDBError.notServed("there is no endpoint below /\(name)/\(endpoint.prefix(100)) here")
         }

@@ -70,7 +70,8 @@ extension RESTRouter {
             try allow(request, "GET", "HEAD")
             let names: JSONValue = .array([.string(nodeName)])
             exchange.respond(HTTPAnswer(200, JSONValue(object: [("all_nodes", names), ("cluster_nodes", names)])))
-        case "_config", "_db_updates", "_global_changes", "_log", "_metrics", "_prometheus", "_reshard", "_restart",
+        case "_config": try configuration(exchange)
+        case "_db_updates", "_global_changes", "_log", "_metrics", "_prometheus", "_reshard", "_restart",
             "_search_analyze", "_nouveau_analyze", "_stats", "_system", "_utils":
             throw CouchDBError.notServed("\(endpoint) of CouchDB is not served here")
         default:

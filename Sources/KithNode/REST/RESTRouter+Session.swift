@@ -12,7 +12,8 @@ extension RESTRouter {
         case "POST": try await logIn(exchange)
         case "DELETE":
             var answer = HTTPAnswer.ok()
-            answer.headers.append(("Set-Cookie", RESTLogins.noCookie))
+            let isForAnother = exchange.passage.isOfAnotherOrigin
+            answer.headers.append(("Set-Cookie", RESTLogins.noCookie(isForAnotherOrigin: isForAnother)))
             exchange.respond(answer)
         default:
             let (handler, name, roles) = Self.described(exchange.caller)
@@ -25,16 +26,24 @@ extension RESTRouter {
                     ("info", JSONValue(object: info)),
                 ]))
             // Who asks how his session stands has it prolonged.
-            if !exchange.caller.isOwner, request.headers["Authorization"] == nil,
+            if !exchange.caller.isOwner, request.headers["Authorization"] == nil, exchange.passage.countsBrowserProof,
                 let user = node.access.logins.session(request.headers)
             {
-                answer.headers.append(("Set-Cookie", node.access.logins.cookie(for: user)))
+                answer.headers.append(cookie(user, exchange))
             }
             exchange.respond(answer)
         }
     }
 
     private func logIn(_ exchange: RESTExchange) async throws {
+        // A page whose cookies do not count gives its reader none either.
+        guard exchange.passage.countsBrowserProof else {
+            throw CouchDBError(
+                "forbidden",
+                KithError(
+                    .forbidden, "pages of other origins have no sessions here",
+                    remedy: "Use Basic authentication, or let this origin have credentials in config.json"))
+        }
         let (name, password) = try Self.login(exchange.request)
         guard let name else {
             // Clients without a name ask as well.
@@ -49,7 +58,12 @@ extension RESTRouter {
                 200,
                 JSONValue(object: [
                     ("ok", true), ("name", .string(user.name)), ("roles", .array(user.roles.map { .string($0) })),
-                ]), headers: [("Set-Cookie", node.access.logins.cookie(for: user))]))
+                ]), headers: [cookie(user, exchange)]))
+    }
+
+    private func cookie(_ user: User, _ exchange: RESTExchange) -> (name: String, value: String) {
+        let isForAnother = exchange.passage.isOfAnotherOrigin
+        return ("Set-Cookie", node.access.logins.cookie(for: user, isForAnotherOrigin: isForAnother))
     }
 
     /// The name and the password of a login, as JSON or as a form.
@@ -74,8 +88,12 @@ extension RESTRouter {
         case .owner: ("socket", .null, ["_admin"])
         case .ownKey: ("certificate", .null, ["_admin"])
         case .user(let principal):
-            ("cookie", principal.name.map { .string($0) } ?? .null, .array(principal.roles.map { .string($0) }))
-        case .nobody: (nil, .null, [])
+            (
+                principal.name == nil ? "certificate" : "cookie", JSONValue(optional: principal.name),
+                .array(principal.roles.map { .string($0) })
+            )
+        case .peer: ("certificate", .null, [])
+        case .guest, .nobody: (nil, .null, [])
         }
     }
 }

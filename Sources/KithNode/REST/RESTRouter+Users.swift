@@ -15,16 +15,9 @@ extension RESTRouter {
         try allow(request, "GET", "HEAD", "PUT", "DELETE")
         switch request.method {
         case "PUT":
-            let (user, isNew) = try await change(name, try UserChange(request.jsonObject()))
-            node.rightsChanged(by: exchange)
+            let (user, isNew) = try await change(name, try UserChange(request.jsonObject()), exchange)
             exchange.respond(HTTPAnswer(isNew ? 201 : 200, Self.json(user)))
-        case "DELETE":
-            guard try book.update({ list throws(KithError) in list.remove(name) }) != nil else {
-                throw Self.noUser(name)
-            }
-            node.log("user \(name) was removed")
-            node.rightsChanged(by: exchange)
-            exchange.respond(.ok())
+        case "DELETE": try removeUser(exchange, name)
         default:
             guard let user = book.user(named: name) else { throw Self.noUser(name) }
             exchange.respond(HTTPAnswer(200, Self.json(user)))
@@ -34,7 +27,9 @@ extension RESTRouter {
     /// Makes a user, or changes one; the password is hashed beside the event loop.
     ///
     /// - Returns: the user as it is now, and whether it is new.
-    private func change(_ name: String, _ change: UserChange) async throws -> (user: User, isNew: Bool) {
+    func change(
+        _ name: String, _ change: UserChange, _ exchange: RESTExchange
+    ) async throws -> (user: User, isNew: Bool) {
         // What cannot be a name costs no hashing.
         try AccessName.check(user: name)
         let book = node.home.userBook
@@ -62,10 +57,20 @@ extension RESTRouter {
             return (user, before == nil)
         }
         node.log("user \(name) was \(isNew ? "added" : "changed")")
+        node.rightsChanged(by: exchange)
         return (user, isNew)
     }
 
-    private static func noUser(_ name: String) -> KithError {
+    func removeUser(_ exchange: RESTExchange, _ name: String) throws {
+        guard try node.home.userBook.update({ list throws(KithError) in list.remove(name) }) != nil else {
+            throw Self.noUser(name)
+        }
+        node.log("user \(name) was removed")
+        node.rightsChanged(by: exchange)
+        exchange.respond(.ok())
+    }
+
+    static func noUser(_ name: String) -> KithError {
         KithError(.notFound, "there is no user \(name.prefix(AccessLimits.nameBytesMax))")
     }
 

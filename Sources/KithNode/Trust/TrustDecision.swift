@@ -9,6 +9,8 @@ import KithTrust
 struct TrustDecision: Sendable {
     let book: PeerBook
     let site: SiteAuthority?
+    /// Whether a key that was never heard of is no reason to end the handshake: who has it is then as somebody without one.
+    var takesStrangers = false
 
     func verdict(_ certificate: PeerCertificate) -> TLSVerdict {
         let id = NodeID(subjectPublicKeyHash: certificate.publicKeyHash)
@@ -17,10 +19,13 @@ struct TrustDecision: Sendable {
         let isPassed = known == nil && book.peer(everCalled: id) != nil
         let stranger = KithError(
             .notTrusted, "the node \(id.short) is not trusted here", remedy: "If it is yours: kith trust \(id)")
-        guard let site, !isPassed else { return .refused(known.map { Self.needsCertificate($0) } ?? stranger) }
+        let refusal: TLSVerdict =
+            known == nil && !isPassed && takesStrangers
+            ? .trusted : .refused(known.map { Self.needsCertificate($0) } ?? stranger)
+        guard let site, !isPassed else { return refusal }
         switch site.judge(certificate.bytes, seconds: WallClock.seconds) {
         case .member: return .trusted
-        case .ofAnother: return .refused(known.map { Self.needsCertificate($0) } ?? stranger)
+        case .ofAnother: return refusal
         case .refused(let error, .expired): return .outdated(error)
         case .refused(let error, .revoked): return .revoked(error)
         case .refused(let error, .other): return .refused(error)
