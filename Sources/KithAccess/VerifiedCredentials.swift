@@ -18,10 +18,12 @@ public struct VerifiedCredentials: Sendable {
     /// - Throws: `.internal` when there is no randomness.
     public init() throws(KithError) { hash = try KeyedHash() }
 
-    /// Whether this password was right for this user not long ago, and is still the user's.
-    public func has(_ user: User, _ password: [UInt8], now: UInt64) -> Bool {
-        guard let entry = entries[hash(Array(user.name.utf8), password)] else { return false }
-        return now < entry.end && entry.password == user.password
+    /// Whether this password was right for this user not long ago, and is still the user's. Then it is remembered anew.
+    public mutating func has(_ user: User, _ password: [UInt8], now: UInt64) -> Bool {
+        let key = hash(Array(user.name.utf8), password)
+        guard let entry = entries[key], now < entry.end, entry.password == user.password else { return false }
+        entries[key]?.end = now + AccessLimits.rememberedSeconds
+        return true
     }
 
     /// Notes that it is right; the oldest goes where there are too many.

@@ -23,6 +23,8 @@ enum CommandLimits {
     static let readBytes = 65_536
     /// The largest answer that is kept whole in memory; a longer one is an error. Listings are read piece by piece.
     static let answerBytesMax = 256 << 20
+    /// Bytes of a password that is typed or comes on the standard input.
+    static let secretBytesMax = 4_096
     /// The largest answer that tells an error; the rest is not read.
     static let errorAnswerBytesMax = 1 << 20
     /// The largest head of an answer.

@@ -48,12 +48,14 @@ enum HomeFile {
             unlink(temporary)
             throw error(path, code)
         }
+        // Without this a loss of power could bring the old file back.
         let folder = open(
             String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) + "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if folder >= 0 {
-            fsync(folder)
-            close(folder)
-        }
+        guard folder >= 0 else { throw error(path, errno) }
+        let folderSynced = fsync(folder)
+        let folderCode = errno
+        close(folder)
+        guard folderSynced == 0 else { throw error(path, folderCode) }
     }
 
     /// The error of a home that cannot be written.

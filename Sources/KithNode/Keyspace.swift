@@ -21,10 +21,24 @@ struct Keyspace {
         try await database.read { [collection] in try body($0.collection(collection)) }
     }
 
-    /// Writes; the answer comes when it is durable.
+    /// Writes for a request; the answer comes when it is durable. Nothing is written when the right to it was taken back before the
+    /// transaction has ended.
     ///
-    /// - Throws: as `read`.
-    func write<T: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> T) async throws -> T {
-        try await database.write { [collection] in try body($0.collection(collection)) }
+    /// - Throws: as `read`; 403.
+    func write<T: Sendable>(
+        _ revocation: Revocation, _ body: @escaping @Sendable (WriteTransaction) throws -> T
+    ) async throws -> T {
+        try await database.write { [collection] in try Self.write(revocation, $0.collection(collection), body) }
+    }
+
+    /// The same within a transaction.
+    nonisolated static func write<T>(
+        _ revocation: Revocation, _ transaction: WriteTransaction, _ body: (WriteTransaction) throws -> T
+    ) throws -> T {
+        // The first saves the work, the second is what counts.
+        try revocation.check()
+        let result = try body(transaction)
+        try revocation.check()
+        return result
     }
 }

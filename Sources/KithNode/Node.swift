@@ -151,6 +151,7 @@ public final class Node {
         registry.onRemove = { [weak self] database in
             self?.links.remove(database: database.name)
             self?.httpReplications.remove(database: database.name)
+            self?.databaseRemoved(database.name)
         }
         access.logins.onFailure = { [weak self] address in
             self?.log.aboutStranger("\(address)  a login failed", key: "login \(address)")
@@ -364,6 +365,8 @@ public final class Node {
             address.isLoopback || NetworkWatcher.isOfThisMachine([address.host])
         else {
             log.aboutStranger("\(info.remoteName)  refused: it shows this node's own key", key: "own key")
+            keyAlarms.noteOwnKey(address: info.remoteName, seconds: WallClock.seconds)
+            statusChanged()
             return connection.abort()
         }
         publicServer.accept(connection, as: .user(Principal(name: nil, roles: [AccessName.administrator])))
@@ -412,15 +415,22 @@ public final class Node {
 
     /// What users may do has changed: nothing goes on with rights that are no more.
     func rightsChanged(by exchange: RESTExchange?) {
-        access.version += 1
+        access.rightsChanged()
         administration?.rightsChanged(by: exchange)
         publicServer?.rightsChanged(by: exchange)
     }
 
     /// What a peer may do has changed, or with nil what any may: nothing of it goes on over REST.
     func peerRightsChanged(_ id: NodeID?) {
-        access.version += 1
+        access.rightsChanged()
         publicServer?.cut(peer: id)
+    }
+
+    /// A database is no more: a request to it that is under way must not find another of its name.
+    private func databaseRemoved(_ name: DatabaseName) {
+        access.rightsChanged()
+        administration?.cut(database: name)
+        publicServer?.cut(database: name)
     }
 
     // MARK: Trust

@@ -36,14 +36,30 @@ public enum NodeLimits {
     static let loginsPerAddressMax = 8
     /// Connections of REST on the port of replication that one address without a trusted certificate, or one peer, may have …
     static let networkConnectionsPerCallerMax = 32
-    /// … and all without a trusted certificate together: of the connections of the port the others are for peers.
+    /// … and all of a network of IPv6 that have proved nothing, of which one machine may have every address, …
+    static let networkConnectionsMax = 128
+    /// … and all that have proved nothing together, at each port: of its connections the others are for users and peers.
     static let strangerConnectionsMax = 256
+    /// Connections of REST that one user may have at each port.
+    static let connectionsPerUserMax = 64
     /// A connection of somebody who is known, on which nothing comes for so long where something is to come, is closed.
     static let restIdleSecondsMax = 60.0
-    /// Size of a request body on the port of replication that is held in memory …
+    /// What comes of a body, and what is taken of an answer, in a second on the average of some time; slower clients are cut.
+    static let clientBytesPerSecondMin = 4_096.0
+    /// Size of a request body with documents that is held in memory for somebody who is not the owner, …
     static let networkBodyBytesMax = 64 << 20
-    /// … and of all of them together; one more is refused.
-    static let networkBodiesBytesMax = 256 << 20
+    /// … of one that only asks, …
+    static let questionBodyBytesMax = 4 << 20
+    /// … of all that are held for a user or a peer, …
+    static let callerBodiesBytesMax = 64 << 20
+    /// … or for a guest's address, …
+    static let guestBodiesBytesMax = 16 << 20
+    /// … and for all of them at one port together; one more is refused. …
+    static let bodiesBytesMax = 256 << 20
+    /// … A body up to this length is not counted.
+    static let uncountedBodyBytesMax = 64 * 1024
+    /// Bytes of `_security`, which is read before each request.
+    static let securityBytesMax = 512 << 10
     /// Origins whose pages may ask.
     static let originsMax = 100
     /// Bytes of an origin.
@@ -64,6 +80,8 @@ public enum NodeLimits {
     static let indexFieldsMax = 100
     /// … and indexes that are listed.
     static let indexesListedMax = 1_000
+    /// … and bytes of their definitions.
+    static let indexesListedBytesMax = 4 << 20
     /// JSON of a request that is read on the event loop; what is longer is read beside it.
     static let parsedOnLoopBytesMax = 16 * 1024
     /// Rows of one page when a list is streamed …

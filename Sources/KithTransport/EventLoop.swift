@@ -123,6 +123,13 @@ public final class EventLoop: TaskExecutor {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
+    /// Nanoseconds of a clock that nobody sets, and that goes on while the machine sleeps.
+    public static var bootNanoseconds: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
     /// Runs `body` once after `seconds` (not before), unless cancelled; timers due together run in the order in which
     /// they are due, then in the order in which they were made.
     @LoopActor @discardableResult

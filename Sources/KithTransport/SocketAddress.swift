@@ -90,10 +90,13 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What one machine cannot change at will of its address, for counting: an IPv4 address whole, of an IPv6 address the first 64
-    /// bits (RFC 4291, 2.5.4).
-    public var hostNetwork: String {
-        guard case .ipv6(let bytes, _) = hostValue, !isLoopback else { return host }
+    /// The host for counting: all addresses of the loopback are one, since whoever is on this machine has all of them.
+    public var countedHost: String { isLoopback ? "loopback" : host }
+
+    /// The network for counting, of which one machine may have every address: of an IPv6 address the first 64 bits (RFC 4291, 2.5.4);
+    /// else it is the host.
+    public var countedNetwork: String {
+        guard case .ipv6(let bytes, _) = hostValue, !isLoopback else { return countedHost }
         return Self.print(AF_INET6, Array(bytes[..<8]) + [UInt8](repeating: 0, count: 8)) + "/64"
     }
 

@@ -13,6 +13,8 @@ class Users(NodeTestCase):
         """users are added, listed, changed and removed; the password is asked for, kept as a hash, and shown nowhere"""
         node = self.start_node("anna")
         self.assertEqual(node.run("users", "add", "bert", stdin="").returncode, 64)
+        latin = node.run("users", "add", "bert", stdin="pässwörter\n".encode("latin-1"))
+        self.assertEqual(latin.returncode, 64, latin.stderr)
         short = node.run("users", "add", "bert", stdin="short\n")
         self.assertNotEqual(short.returncode, 0)
         self.assertIn("8 bytes", short.stderr)
@@ -24,6 +26,11 @@ class Users(NodeTestCase):
         self.assertEqual(
             json.loads(node.run("users", "--json").stdout),
             {"name": "bert", "roles": ["nurses", "staff"], "disabled": False})
+        # While a password is typed, the user may come or go.
+        body = {"password": PASSWORD}
+        self.assertEqual(node.request("PUT", "/_kith/users/bert?only=new", body)[0], 409)
+        self.assertEqual(node.request("PUT", "/_kith/users/carla?only=existing", body)[0], 404)
+        self.assertEqual(node.request("PUT", "/_kith/users/carla?only=x", body)[0], 400)
         path = node.folder / "users.json"
         self.assertEqual(path.stat().st_mode & 0o777, 0o600)
         before = json.loads(path.read_text())["users"][0]["password"]

@@ -91,11 +91,28 @@ struct RESTGateTests {
         #expect(try network(["*"]).passage(of: unasked).preflight == nil)
     }
 
+    @Test("parts of pages of other sites, for which browsers send no Origin, get nothing; a link that is followed does")
+    func parts() throws {
+        func status(_ site: String, _ mode: String, _ dest: String) throws -> Int? {
+            self.status(
+                try network(["*"]),
+                try head("GET", ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode), ("Sec-Fetch-Dest", dest)))
+        }
+        #expect(try status("cross-site", "no-cors", "image") == 403)
+        #expect(try status("same-site", "no-cors", "script") == 403)
+        #expect(try status("cross-site", "navigate", "iframe") == 403)
+        #expect(try status("cross-site", "navigate", "document") == nil)
+        #expect(try status("same-origin", "no-cors", "image") == nil)
+        #expect(try status("none", "navigate", "document") == nil)
+    }
+
     @Test("what is no origin is refused, and so is everybody with credentials")
     func settings() throws {
         for origin in [
             "null", "app.example", "https://app.example/", "https://", "https://*", "https://a b", "ftp://app.example",
-            "https://app.example\r\nX: y", "",
+            "https://app.example\r\nX: y", "", "https://app.example:443", "http://app.example:80", "https://a:b:c",
+            "http://[",
+            "https://a:0x1", "https://:1",
         ] { #expect(throws: KithError.self, "\(origin)") { try network([origin]) } }
         #expect(throws: KithError.self) { try network(["*", "https://app.example"]) }
         func settings(_ text: String) throws -> PublicRESTSettings {
@@ -103,8 +120,12 @@ struct RESTGateTests {
         }
         for text in [
             "true", #"{"public":1}"#, #"{"Public":true}"#, #"{"origins":"*"}"#, #"{"origins":[1]}"#,
-            #"{"origins":["*"],"credentials":true}"#,
+            #"{"origins":["*"],"credentials":true}"#, #"{"origins":["http://a"],"credentials":true}"#,
         ] { #expect(throws: KithError.self, "\(text)") { _ = try settings(text) } }
+        for origin in ["https://a:444", "http://localhost:8080", "http://[::1]:1", "https://192.0.2.1"] {
+            let text = "{\"origins\":[\"\(origin)\"],\"credentials\":true}"
+            #expect(throws: Never.self, "\(origin)") { _ = try settings(text) }
+        }
         let all = try settings(#"{"public":true,"guests":true,"origins":["https://a:1"],"credentials":true}"#)
         #expect(try PublicRESTSettings(all.json) == all)
         #expect(try settings("{}") == PublicRESTSettings())

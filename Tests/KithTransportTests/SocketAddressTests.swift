@@ -57,13 +57,19 @@ struct SocketAddressTests {
         #expect(throws: KithError.self) { try SocketAddress(parsing: "host:1").withSockaddr { _, _ in } }
     }
 
-    @Test("who has a whole network of IPv6 is counted as one")
-    func hostNetwork() throws {
-        #expect(try SocketAddress(parsing: "10.0.0.1:1").hostNetwork == "10.0.0.1")
-        #expect(try SocketAddress(parsing: "[::ffff:10.0.0.1]:1").hostNetwork == "10.0.0.1")
-        #expect(try SocketAddress(parsing: "[2001:db8:1:2:3:4:5:6]:1").hostNetwork == "2001:db8:1:2::/64")
-        #expect(try SocketAddress(parsing: "[2001:db8:1:2::9]:1").hostNetwork == "2001:db8:1:2::/64")
-        #expect(try SocketAddress(parsing: "[::1]:1").hostNetwork == "::1")
+    @Test("what one machine has many of is counted together: the loopback, and a network of IPv6")
+    func counted() throws {
+        func counted(_ text: String) throws -> [String] {
+            let address = try SocketAddress(parsing: text)
+            return [address.countedHost, address.countedNetwork]
+        }
+        #expect(try counted("10.0.0.1:1") == ["10.0.0.1", "10.0.0.1"])
+        #expect(try counted("[::ffff:10.0.0.1]:1") == ["10.0.0.1", "10.0.0.1"])
+        #expect(try counted("[2001:db8:1:2:3:4:5:6]:1") == ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"])
+        #expect(try counted("[2001:db8:1:2::9]:1") == ["2001:db8:1:2::9", "2001:db8:1:2::/64"])
+        for text in ["127.0.0.1:1", "127.9.8.7:1", "[::1]:1", "[::ffff:127.0.0.2]:1"] {
+            #expect(try counted(text) == ["loopback", "loopback"], "\(text)")
+        }
     }
 
     @Test("loopback is known")

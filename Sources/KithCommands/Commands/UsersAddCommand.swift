@@ -26,6 +26,6 @@ enum UsersAddCommand: Command {
         return try UsersCommand.change(
             name,
             [("password", .string(password)), ("roles", .array(arguments.values("role").map { .string($0) }))],
-            arguments, context, done: "can log in now")
+            only: "new", arguments, context, done: "can log in now")
     }
 }

@@ -40,13 +40,16 @@ enum UsersCommand: Command {
         help: "a role that the user has; _admin may do everything on this node")
 
     /// Makes or changes a user, and says what was done.
+    ///
+    /// - Parameter only: `new` or `existing`: while somebody types a password, another may add or remove the user.
     static func change(
-        _ name: String, _ members: [(String, JSONValue)], _ arguments: ParsedArguments, _ context: CommandContext,
-        done: String
+        _ name: String, _ members: [(String, JSONValue)], only: String, _ arguments: ParsedArguments,
+        _ context: CommandContext, done: String
     ) throws -> Int32 {
         guard !name.isEmpty else { throw KithError(.badName, "the name of the user is empty") }
         let request = NodeRequest(
-            "PUT", ["_kith", "users", name], body: JSONValue.object(JSONObject(members)).canonicalBytes())
+            "PUT", ["_kith", "users", name], query: [("only", only)],
+            body: JSONValue.object(JSONObject(members)).canonicalBytes())
         let user = try context.node.json(request)
         if arguments.has("json") {
             try context.console.print(user.canonicalText())

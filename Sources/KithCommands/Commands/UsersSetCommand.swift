@@ -43,6 +43,6 @@ enum UsersSetCommand: Command {
         if arguments.has("password") {
             members.append(("password", .string(try SecretInput.newPassword(for: name, context))))
         }
-        return try UsersCommand.change(name, members, arguments, context, done: "is changed")
+        return try UsersCommand.change(name, members, only: "existing", arguments, context, done: "is changed")
     }
 }

@@ -38,7 +38,7 @@ enum ServerCredentials {
         }
         try context.console.flush()
         context.console.noteRaw("Password for \(DisplayText.safe(user)): ")
-        return auth(user, SecretInput.line(context))
+        return auth(user, try SecretInput.line(context))
     }
 
     private static func auth(_ user: String, _ password: String) -> JSONValue {

@@ -9,15 +9,18 @@ import Synchronization
 /// and before the call returns. A file that cannot be read is an error, never an empty list. One object per file.
 public final class UserBook: Sendable {
     private let path: String
+    private let bytesMax: Int
     private let list: Mutex<UserList>
     /// Held while the file is written, so that changes take turns.
     private let writer = Mutex<Void>(())
 
     /// Opens the book; a file that is not there is an empty book, and the first change makes it.
     ///
+    /// - Parameter bytesMax: of the file.
     /// - Throws: `.damaged`, `.newerFormat`; `.badConfiguration` when others than the owner may read it; `.inputOutput`.
-    public init(path: String) throws(KithError) {
+    public init(path: String, bytesMax: Int = AccessLimits.fileBytesMax) throws(KithError) {
         self.path = path
+        self.bytesMax = bytesMax
         var status = stat()
         guard lstat(path, &status) == 0 else {
             guard errno == ENOENT else {
@@ -33,7 +36,7 @@ public final class UserBook: Sendable {
         }
         list = Mutex(
             try UserList(
-                parsing: try HomeFile.read(path, bytesMax: AccessLimits.fileBytesMax), path: path))
+                parsing: try HomeFile.read(path, bytesMax: bytesMax), path: path))
     }
 
     /// In the order of the bytes of their names.
@@ -44,14 +47,20 @@ public final class UserBook: Sendable {
 
     /// Changes the list, durably.
     ///
-    /// - Throws: what `change` throws, errors of the disk; then nothing has changed.
+    /// - Throws: what `change` throws; `.tooLarge` for a list that could not be read again; errors of the disk. Then nothing has changed.
     func update<T>(_ change: (inout UserList) throws(KithError) -> T) throws(KithError) -> T {
         try writer.withLock { _ throws(KithError) in
             var new = list.withLock { $0 }
             let before = new
             let result = try change(&new)
             if new != before {
-                try HomeFile.write(new.encoded(), to: path)
+                let text = new.encoded()
+                guard text.count <= bytesMax else {
+                    throw KithError(
+                        .tooLarge, "all users together would need more than \(bytesMax) bytes",
+                        remedy: "Give users fewer roles, or remove some")
+                }
+                try HomeFile.write(text, to: path)
                 list.withLock { [new] in $0 = new }
             }
             return result

@@ -9,6 +9,7 @@ final class AdministrationServer {
     private unowned let node: Node
     private var listeners: [Listener] = []
     private let connections = RESTConnections()
+    private let budget = RESTBodyBudget()
     /// The port on the loopback, where there is one.
     private(set) var port: UInt16?
 
@@ -83,9 +84,14 @@ final class AdministrationServer {
     /// Rights of users have changed.
     func rightsChanged(by exchange: RESTExchange?) { connections.rightsChanged(by: exchange) }
 
+    /// Cuts what is under way with a database.
+    func cut(database: DatabaseName) { connections.cut { $0.isUnderWay(with: database) } }
+
     private func accept(_ connection: Connection, _ gate: RESTGate) {
+        // All that have proved nothing come from this machine: who holds places makes room, and the socket is another's.
+        guard gate.isOwners || connections.makeRoom() else { return connection.abort() }
         connections.serve(
-            RESTConnection(connection, router: RESTRouter(node: node), gate: gate, access: node.access, budget: nil))
+            RESTConnection(connection, router: RESTRouter(node: node), gate: gate, access: node.access, budget: budget))
     }
 
     /// Stops accepting, lets requests under way finish for a moment, then closes.

@@ -82,7 +82,7 @@ struct ChangesRequest: Sendable {
     }
 
     private mutating func readFilter(_ request: RESTRequest) throws {
-        let body = request.method == "POST" && !request.body.isEmpty ? try request.jsonObject() : JSONObject()
+        let body = request.method == "POST" && request.hasBody ? try request.jsonObject() : JSONObject()
         switch request.query["filter"] {
         case nil:
             // CouchDB takes the list of a POST as the filter that it is.

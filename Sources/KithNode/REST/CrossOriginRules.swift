@@ -1,4 +1,5 @@
 import KithDocuments
+import KithTransport
 import KithWire
 
 /// Whose pages may ask from a browser, and what a browser is told of it (the Fetch standard, "HTTP extensions": CORS).
@@ -64,20 +65,29 @@ public struct CrossOriginRules: Sendable, Equatable {
         "Accept, Authorization, Cache-Control, Content-MD5, Content-Type, Destination, If-Match, If-None-Match, "
         + "Last-Event-ID, Origin, Range, Referer, X-Requested-With"
 
-    /// Scheme, host and port and nothing else, as browsers write it.
+    /// An origin that is not protected on its way, so that whoever is in the network speaks as its pages; this machine's own are.
+    var unprotected: String? {
+        origins.first { $0.hasPrefix("http://") && !RESTGate.isLoopback(String($0.dropFirst("http://".count))) }
+    }
+
+    /// Scheme, host and port and nothing else, as browsers write it: without the port that is the scheme's own.
     private static func isOrigin(_ text: String) -> Bool {
+        let schemes: [(text: String, port: UInt16)] = [("https://", 443), ("http://", 80)]
         guard text.utf8.count <= NodeLimits.originBytesMax,
-            let scheme = ["https://", "http://"].first(where: { text.hasPrefix($0) })
+            let scheme = schemes.first(where: { text.hasPrefix($0.text) })
         else { return false }
-        let rest = text.utf8.dropFirst(scheme.utf8.count)
-        return !rest.isEmpty
-            && rest.allSatisfy {
-                switch $0 {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-                    UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
+        let rest = String(text.dropFirst(scheme.text.count))
+        guard let address = try? SocketAddress(parsing: rest, defaultPort: scheme.port),
+            rest.hasPrefix("[") || rest.utf8.count(where: { $0 == UInt8(ascii: ":") }) <= 1
+        else { return false }
+        guard address.port != scheme.port || !rest.hasSuffix(":\(scheme.port)") else { return false }
+        return rest.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+                UInt8(ascii: "."), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "_"):
+                true
+            default: false
             }
+        }
     }
 }

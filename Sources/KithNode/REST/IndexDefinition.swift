@@ -70,6 +70,9 @@ struct IndexDefinition: Sendable {
         if body != nil, body?["language"]?.stringValue != "query" {
             throw KithError(.badRequest, "\(document) is a design document of another language")
         }
+        if let views = new["views"], views.objectValue == nil {
+            throw KithError(.badRequest, "views of \(document) is no object")
+        }
         if let body, Self.all(in: body, of: document).contains(where: { $0.has(name) && $0.definition == definition }) {
             return nil
         }

@@ -46,6 +46,11 @@ public struct PublicRESTSettings: Sendable, Equatable {
         guard !crossOrigin.allowsCredentials || !crossOrigin.allowsEverybody else {
             throw bad("\"credentials\" in \"rest\" cannot go with \"*\": any page could do what its reader may")
         }
+        if crossOrigin.allowsCredentials, let origin = crossOrigin.unprotected {
+            throw bad(
+                "\"credentials\" in \"rest\" cannot go with \"\(origin)\": without TLS anybody in its network speaks as its pages"
+            )
+        }
     }
 
     var json: JSONValue {

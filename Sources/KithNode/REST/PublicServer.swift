@@ -11,9 +11,6 @@ final class PublicServer {
     let settings: PublicRESTSettings
     private let connections = RESTConnections()
     private let budget = RESTBodyBudget()
-    /// Open connections of strangers by where they are, and of peers by who they are.
-    private var counts: [String: Int] = [:]
-    private var strangerCount = 0
 
     init(node: Node, settings: PublicRESTSettings) {
         self.node = node
@@ -28,29 +25,28 @@ final class PublicServer {
     func accept(
         _ connection: Connection, as caller: RESTCaller, head: (head: HTTPRequestHead, parser: HTTPRequestParser)? = nil
     ) {
-        let isStranger = caller == .nobody
-        let place = connection.info?.remoteAddress?.hostNetwork ?? ""
-        var key = place
-        if case .peer(let id) = caller { key = id.description }
-        guard counts[key, default: 0] < NodeLimits.networkConnectionsPerCallerMax,
-            !isStranger || strangerCount < NodeLimits.strangerConnectionsMax
-        else {
-            node.log.aboutStranger("\(place)  has too many connections", key: "REST connections \(place)")
-            return connection.abort()
+        let place = ClientPlace(connection.info?.remoteAddress)
+        var hasRoom = true
+        if caller == .nobody { hasRoom = connections.makeRoom(for: place) }
+        if case .peer(let id) = caller { hasRoom = connections.makeRoom(for: id) }
+        guard hasRoom else {
+            node.log.aboutStranger("\(place.host)  has too many connections", key: "REST connections \(place.host)")
+            let error = CouchDBError(
+                "too_many_connections", status: 503,
+                KithError(.busy, "there are too many connections from this address", remedy: "Try again in a moment"),
+                headers: [("Retry-After", "10")])
+            connection.write(HTTPAnswer.error(error).bytes(keepsAlive: false))
+            return connection.close()
         }
-        counts[key, default: 0] += 1
-        if isStranger { strangerCount += 1 }
         let served = RESTConnection(
             connection, router: RESTRouter(node: node),
             gate: RESTGate(door: .network, caller: caller, crossOrigin: settings.crossOrigin), access: node.access,
             budget: budget)
-        connections.serve(served, begin: { $0.start(with: head) }) { [weak self] in
-            guard let self else { return }
-            counts[key, default: 1] -= 1
-            if counts[key] == 0 { counts[key] = nil }
-            if isStranger { strangerCount -= 1 }
-        }
+        connections.serve(served) { $0.start(with: head) }
     }
+
+    /// Cuts what is under way with a database.
+    func cut(database: DatabaseName) { connections.cut { $0.isUnderWay(with: database) } }
 
     /// Rights of users have changed.
     func rightsChanged(by exchange: RESTExchange?) { connections.rightsChanged(by: exchange) }

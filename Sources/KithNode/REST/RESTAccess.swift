@@ -19,7 +19,9 @@ final class RESTAccess {
     private let letsGuestsIn: Bool
     let logins: RESTLogins
     /// Counts changes of rights.
-    var version: UInt64 = 0
+    private(set) var version: UInt64 = 0
+    /// What `_security` says, as it was read since rights have changed last: each database that is open has one.
+    private var rules: [DatabaseName: SecurityRules] = [:]
 
     /// - Parameters:
     ///   - links: who knows what peers may do.
@@ -38,25 +40,38 @@ final class RESTAccess {
     ///   - path: as the router gets it.
     ///   - gate: where it came in.
     ///   - passage: what the gate has said of it.
-    ///   - address: where he is, see `SocketAddress.hostNetwork`.
+    ///   - place: where he is.
     /// - Throws: 401, 403, 404 where there is no such database for him, 429, 503.
     func permit(
-        _ head: HTTPRequestHead, path: [String], gate: RESTGate, passage: RESTPassage, address: String
+        _ head: HTTPRequestHead, path: [String], gate: RESTGate, passage: RESTPassage, place: ClientPlace
     ) async throws -> RESTPermit {
         while true {
             let version = self.version
-            let user = try await logins.caller(head, address: address, readsCookie: passage.countsBrowserProof)
+            let proof = try await logins.caller(head, place: place, readsCookie: passage.countsBrowserProof)
+            let user = proof.map { RESTCaller.user($0.user.principal) }
             let shown = passage.countsBrowserProof ? gate.caller : .nobody
             let isGuest = shown == .nobody && gate.door == .network && letsGuestsIn
             let caller = user ?? (isGuest ? .guest : shown)
             let need = RESTNeed(method: head.method, path: path)
             let access = try await check(caller, need, gate.door)
             if self.version == version {
-                return RESTPermit(
-                    caller: caller, mayWriteDesignDocuments: access == .administer,
-                    isForEverybody: need.right == .everybody)
+                var permit = RESTPermit(caller: caller, mayWriteDesignDocuments: access == .administer)
+                permit.isForEverybody = need.right == .everybody
+                permit.database = need.database
+                permit.isByPassword = proof != nil && proof?.session == nil
+                // `_session` says itself what becomes of the cookie.
+                if let session = proof?.session, !permit.isForEverybody {
+                    permit.cookie = logins.prolonged(session, isForAnotherOrigin: passage.isOfAnotherOrigin)
+                }
+                return permit
             }
         }
+    }
+
+    /// Rights have changed: what is being decided on is decided anew.
+    func rightsChanged() {
+        version += 1
+        rules = [:]
     }
 
     /// - Returns: what the caller may do with the database that the request is about.
@@ -82,7 +97,7 @@ final class RESTAccess {
         let needed: DatabaseAccess =
             switch need.right {
             case .read: .read
-            case .write: .write
+            case .write, .copy: .write
             case .everybody, .administer, .server: .administer
             }
         guard access < needed else { return access }
@@ -99,6 +114,7 @@ final class RESTAccess {
         let key = LinkKey(peer: id, database: name)
         let granted = links.access(key)
         guard registry.find(name) != nil, granted != .noAccess else { return .none }
+        // What is copied is read, and goes to whom the copy's ID lets it.
         if right == .write, granted != .read { return .write }
         guard granted != .write else { throw Self.forbidden("You may write to this db, and not read it.") }
         guard links.filter(key) == nil else {
@@ -110,12 +126,19 @@ final class RESTAccess {
     private func access(of principal: Principal, to name: DatabaseName) async throws -> DatabaseAccess {
         guard !principal.isServerAdministrator else { return .administer }
         guard let database = registry.find(name) else { return .none }
-        let stored = try await database.read { try $0.localDocument(Self.securityName) }
-        // One that an older version has kept and that cannot be read says nothing.
-        guard let stored, let object = try? JSONValue(parsing: stored).objectValue,
-            let rules = try? SecurityRules(object)
-        else { return SecurityRules.unsaid.access(of: principal) }
+        if let known = rules[name] { return known.access(of: principal) }
+        let version = self.version
+        let rules = try await database.read { Self.rules(try $0.localDocument(Self.securityName)) }
+        if self.version == version { self.rules[name] = rules }
         return rules.access(of: principal)
+    }
+
+    /// What a stored `_security` says. One that an older version has kept and that cannot be read, or is too long, says nothing.
+    private nonisolated static func rules(_ stored: [UInt8]?) -> SecurityRules {
+        guard let stored, stored.count <= NodeLimits.securityBytesMax,
+            let object = try? JSONValue(parsing: stored).objectValue, let rules = try? SecurityRules(object)
+        else { return .unsaid }
+        return rules
     }
 
     private static var noDatabase: CouchDBError {

@@ -9,7 +9,13 @@ final class RESTConnection {
     private let router: RESTRouter
     let gate: RESTGate
     private let access: RESTAccess
-    private let budget: RESTBodyBudget?
+    private let budget: RESTBodyBudget
+    /// Where the client is.
+    let place: ClientPlace
+    /// Counts up from connection to connection of one server.
+    var number: UInt64 = 0
+    /// The user who has logged in on it, where it proves nobody by itself.
+    private(set) var user: String?
     private var parser = HTTPRequestParser()
     private var head: HTTPRequestHead?
     /// Who makes the request that is coming or under way.
@@ -19,8 +25,8 @@ final class RESTConnection {
     private var isDeciding = false
     /// The body of the request that is coming, where it is collected …
     private var body: [UInt8] = []
-    /// What of it was taken from the budget.
-    private var budgetedByteCount = 0
+    /// What of it is counted.
+    private var held: RESTHeldBytes
     /// … and where it is taken as it comes.
     private var stream: RESTBody?
     /// Bytes of a body that came after its request was answered.
@@ -29,23 +35,38 @@ final class RESTConnection {
     private var isFinishing = false
     private var isParsing = false
     /// Whether nothing of what comes is taken any more.
-    private var isCut = false
-    /// Ends a connection on which nothing comes.
-    private var timer: LoopTimer?
-    /// When something came last, as `EventLoop.monotonicNanoseconds`.
-    private var lastReceivedNanoseconds: UInt64 = 0
+    private(set) var isCut = false
+    /// Whether the client sends no more; it may still wait for answers.
+    private var hasEnded = false
+    /// Ends a connection on which nothing comes, or goes.
+    private let patience: RESTPatience
+    /// Asked when a user has logged in on it.
+    var hasRoom: ((RESTConnection) -> Bool)?
     /// Called once, when the connection is gone.
     var onDone: (() -> Void)?
 
-    /// - Parameter budget: what bodies are counted in; nil where the caller is believed not to send too much.
+    /// - Parameter budget: what bodies are counted in, but for the owner's.
     init(
-        _ connection: Connection, router: RESTRouter, gate: RESTGate, access: RESTAccess, budget: RESTBodyBudget?
+        _ connection: Connection, router: RESTRouter, gate: RESTGate, access: RESTAccess, budget: RESTBodyBudget
     ) {
         self.connection = connection
         self.router = router
         self.gate = gate
         self.access = access
         self.budget = budget
+        place = ClientPlace(connection.info?.remoteAddress)
+        held = RESTHeldBytes(nil, .nobody, at: place)
+        patience = RESTPatience(connection)
+    }
+
+    /// Whether it has proved nothing, and nobody has logged in on it.
+    var isStranger: Bool { gate.caller == .nobody && user == nil }
+    /// Whether a request is coming or under way.
+    var isUnderWay: Bool { head != nil || exchange != nil || stream != nil || isDeciding }
+
+    /// Whether a request to a database is coming or under way.
+    func isUnderWay(with database: DatabaseName) -> Bool {
+        (head != nil || exchange != nil) && permit.database == database
     }
 
     /// Begins to serve.
@@ -53,10 +74,15 @@ final class RESTConnection {
     /// - Parameter first: a head that was read already, with what has read it and has what came behind.
     func start(with first: (head: HTTPRequestHead, parser: HTTPRequestParser)? = nil) {
         connection.onReceive = { [weak self] bytes in self?.receive(bytes) }
-        connection.onDrained = { [weak self] in self?.exchange?.connectionDrained() }
+        connection.onDrained = { [weak self] in
+            self?.exchange?.connectionDrained()
+            self?.parse()
+        }
         connection.onClose = { [weak self] _ in self?.closed() }
         // A client may say that it sends no more and still wait for its answer.
         connection.onEnd = { [weak self] in self?.ended() }
+        patience.onIdle = { [weak self] in self?.finishSoon() }
+        patience.onSlow = { [weak self] in self?.cut() }
         awaitRequest()
         guard let first else { return }
         parser = first.parser
@@ -64,28 +90,11 @@ final class RESTConnection {
         parse()
     }
 
-    /// Where somebody is: see `SocketAddress.hostNetwork`.
-    private var address: String { connection.info?.remoteAddress?.hostNetwork ?? "" }
-
-    /// Who has proved nothing by his connection has little time for a request that does; others have more.
+    /// Who has proved nothing has little time for a request that does; others have more.
     private func awaitRequest() {
         guard !gate.isOwners else { return }
-        timer?.cancel()
-        let isKnown = !permit.caller.isUnknown || gate.caller != .nobody
-        let seconds = isKnown ? NodeLimits.restIdleSecondsMax : NodeLimits.upgradeSecondsMax
-        timer = EventLoop.shared.schedule(afterSeconds: seconds) { [weak self] in self?.cut() }
-    }
-
-    /// A body that has begun goes on coming, unless it is this side that takes nothing.
-    private func awaitBody() {
-        guard !gate.isOwners, permit.caller != .nobody else { return }
-        timer?.cancel()
-        timer = EventLoop.shared.schedule(afterSeconds: NodeLimits.restIdleSecondsMax) { [weak self] in
-            guard let self, head != nil || stream != nil else { return }
-            let silence = Double(EventLoop.monotonicNanoseconds - lastReceivedNanoseconds) / 1e9
-            guard mayParse, silence >= NodeLimits.restIdleSecondsMax else { return awaitBody() }
-            cut()
-        }
+        let isKnown = !permit.caller.isUnknown || !isStranger
+        patience.awaitRequest(seconds: isKnown ? NodeLimits.restIdleSecondsMax : NodeLimits.upgradeSecondsMax)
     }
 
     /// Cuts what is under way for anybody but the node's owner and its peers, since the rights of users have changed; not what
@@ -100,24 +109,36 @@ final class RESTConnection {
     /// Closes as soon as no request is under way.
     func finishSoon() {
         isFinishing = true
-        if exchange == nil, !isDeciding { connection.close() }
+        if exchange == nil, !isDeciding { close() }
     }
 
-    func cut() { connection.abort() }
+    /// Ends it at once. Nothing is written for the request that is under way from now on.
+    func cut() {
+        isCut = true
+        exchange?.revocation.revoke()
+        connection.abort()
+    }
+
+    /// Ends it when what waits has been sent. Nothing that comes behind is carried out (RFC 9112 section 9.6).
+    private func close() {
+        isCut = true
+        patience.stop()
+        connection.close()
+    }
 
     private func ended() {
         // What has come is still taken; a request that is cut off shows by this.
         parser.receiveEnd()
+        hasEnded = true
         parse()
-        finishSoon()
     }
 
     private func closed() {
-        timer?.cancel()
-        timer = nil
+        patience.stop()
+        // What a request holds that is still being worked on is given back when that ends.
+        if exchange == nil { held.giveAll() }
         exchange?.connectionClosed()
         exchange = nil
-        giveBack()
         let onDone = onDone
         self.onDone = nil
         onDone?()
@@ -125,15 +146,15 @@ final class RESTConnection {
 
     private func receive(_ bytes: UnsafeRawBufferPointer) {
         guard !isCut else { return }
-        if !gate.isOwners { lastReceivedNanoseconds = EventLoop.monotonicNanoseconds }
+        patience.received(bytes.count)
         parser.receive(bytes)
         parse()
     }
 
     /// Whether the next event may be taken. A client that sends its next request early must wait for this one's answer,
-    /// and one that sends faster than the disk takes it must wait as well.
+    /// one that does not take its answers for that, and one that sends faster than the disk takes it must wait as well.
     private var mayParse: Bool {
-        guard !isCut, !isDeciding else { return false }
+        guard !isCut, !isDeciding, connection.bufferedByteCount < NodeLimits.linkBufferBytesMax else { return false }
         guard exchange != nil else { return true }
         return stream.map { $0.bufferedByteCount < NodeLimits.linkBufferBytesMax } ?? false
     }
@@ -148,16 +169,17 @@ final class RESTConnection {
             isFinishing = true
             guard let stream else {
                 connection.write(HTTPAnswer.error(error.kithError).bytes(keepsAlive: false))
-                return connection.close()
+                return close()
             }
             // Who takes the body answers with this, and nothing more is read.
             self.stream = nil
             stream.fail(error.kithError)
-            if exchange == nil { connection.close() }
+            if exchange == nil { close() }
             return
         } catch {
             connection.abort()
         }
+        if hasEnded, mayParse { return finishSoon() }
         // Nobody fills memory by sending more than is taken.
         if parser.bufferedBytes > NodeLimits.linkBufferBytesMax, !mayParse {
             connection.pauseReading()
@@ -171,11 +193,10 @@ final class RESTConnection {
         case .head(let head): take(head: head)
         case .body(let part):
             guard let stream else {
-                if let budget {
-                    guard budget.take(part.count) else {
-                        return refuse(CouchDBError(KithError(.busy, "too much is sent at once; try again in a moment")))
-                    }
-                    budgetedByteCount += part.count
+                do throws(CouchDBError) {
+                    try held.take(part.count)
+                } catch {
+                    return refuse(error)
                 }
                 return body.append(contentsOf: part)
             }
@@ -184,14 +205,14 @@ final class RESTConnection {
             discardedByteCount += part.count
             if discardedByteCount > NodeLimits.discardedBodyBytesMax {
                 isFinishing = true
-                isCut = true
-                connection.close()
+                close()
             }
         case .end:
             if let preflight = passage.preflight { return answer(preflight) }
             guard let stream else { return handle(nil) }
             self.stream = nil
             stream.end()
+            if exchange == nil { awaitRequest() }
         }
     }
 
@@ -211,7 +232,7 @@ final class RESTConnection {
         }
         isDeciding = true
         // Verifying a password may wait for others.
-        timer?.cancel()
+        patience.stop()
         // It goes on when that is known; nothing is parsed until then.
         Task.immediate { await decide(head) }
     }
@@ -220,11 +241,9 @@ final class RESTConnection {
     private func answer(_ preflight: HTTPAnswer) {
         guard let head else { return }
         self.head = nil
-        // Who asks and does not read fills no memory.
-        guard connection.bufferedByteCount < NodeLimits.linkBufferBytesMax else { return cut() }
         let keepsAlive = head.keepsAlive && !isFinishing
         connection.write(preflight.bytes(keepsAlive: keepsAlive))
-        if !keepsAlive { connection.close() }
+        if !keepsAlive { close() }
     }
 
     /// Finds out who makes the request, and whether he may.
@@ -232,33 +251,40 @@ final class RESTConnection {
         do {
             permit.caller = .nobody
             let permit = try await access.permit(
-                head, path: Self.request(head, body: []).path, gate: gate, passage: passage, address: address)
+                head, path: RESTRequest(head).path, gate: gate, passage: passage, place: place)
             isDeciding = false
-            guard connection.isOpen else { return }
+            guard connection.isOpen, !isCut else { return }
             self.permit = permit
+            if let cookie = permit.cookie { passage.headers.append(("Set-Cookie", cookie)) }
+            try noteUser()
             if permit.caller.isUnknown { awaitRequest() }
             begin(head)
         } catch {
             isDeciding = false
-            guard connection.isOpen else { return }
+            guard connection.isOpen, !isCut else { return }
             return refuse(CouchDBError(error), withoutBody: head.method == "HEAD")
         }
         parse()
-        // The client has ended its side in the middle of the request.
-        if isFinishing, exchange == nil { connection.close() }
+        if isFinishing, exchange == nil { close() }
+    }
+
+    /// - Throws: 503 where the user has too many connections.
+    private func noteUser() throws {
+        guard gate.caller == .nobody, case .user(let principal) = permit.caller else { return }
+        user = principal.name
+        guard hasRoom?(self) ?? true else {
+            throw KithError(.busy, "you have too many connections", remedy: "Close some, and try again")
+        }
     }
 
     /// The request may be made: its body is taken.
     private func begin(_ head: HTTPRequestHead) {
         self.head = head
         body = []
-        let isStreamed = head.method == "PUT" && RESTRouter.takesBodyAsStream(Self.request(head, body: []))
-        parser.bodyBytesMax =
-            permit.isForEverybody
-            ? NodeLimits.strangerBodyBytesMax
-            : isStreamed
-                ? NodeLimits.streamedBodyBytesMax
-                : gate.door == .network ? NodeLimits.networkBodyBytesMax : NodeLimits.requestBodyBytesMax
+        let request = RESTRequest(head)
+        let isStreamed = head.method == "PUT" && RESTRouter.takesBodyAsStream(request)
+        parser.bodyBytesMax = RESTBodyLimit.bytesMax(request, permit, isStreamed: isStreamed)
+        held = RESTHeldBytes(gate.isOwners ? nil : budget, permit.caller, at: place)
         if head.expectsContinue { connection.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
         if isStreamed {
             let stream = RESTBody()
@@ -267,56 +293,57 @@ final class RESTConnection {
             discardedByteCount = 0
             handle(stream)
         }
-        if self.head != nil || stream != nil { awaitBody() }
+        // A login has the time that it had.
+        guard !gate.isOwners, permit.caller != .nobody, self.head != nil || stream != nil else { return }
+        patience.awaitBody { [weak self] in
+            guard let self, self.head != nil || stream != nil else { return nil }
+            return mayParse
+        }
     }
 
     /// Answers with an error, and takes nothing more: whatever comes behind is not looked at.
     private func refuse(_ error: CouchDBError, withoutBody: Bool = false) {
         isFinishing = true
-        isCut = true
+        self.head = nil
+        body = []
+        held.giveAll()
         var answer = HTTPAnswer.error(error)
         answer.headers += passage.headers
         connection.write(answer.bytes(keepsAlive: false, withoutBody: withoutBody))
-        connection.close()
-    }
-
-    private func giveBack() {
-        budget?.give(budgetedByteCount)
-        budgetedByteCount = 0
-    }
-
-    private static func request(_ head: HTTPRequestHead, body: [UInt8]) -> RESTRequest {
-        RESTRequest(
-            method: head.method, path: head.target.segments.filter { !$0.isEmpty },
-            query: Dictionary(head.target.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }),
-            body: body, headers: head.headers, minorVersion: head.minorVersion)
+        close()
     }
 
     private func handle(_ stream: RESTBody?) {
         guard let head else { return }
-        var request = Self.request(head, body: body)
+        var request = RESTRequest(head, body: body)
         request.isSecure = gate.door != .socket
+        if !gate.isOwners {
+            // Who it is is known: a feed of hours keeps no password.
+            request.headers["Authorization"] = nil
+            if !permit.isForEverybody { request.headers["Cookie"] = nil }
+        }
         body = []
         self.head = nil
-        timer?.cancel()
-        timer = nil
+        patience.stop()
         let exchange = RESTExchange(
-            request: request, body: stream, permit: permit, passage: passage, address: address,
+            request: request, body: stream, permit: permit, passage: passage, place: place, held: held,
             connection: connection, keepsAlive: head.keepsAlive && !isFinishing && permit.caller != .nobody
         ) {
             [weak self] keepsAlive in self?.finished(keepsAlive)
         }
         self.exchange = exchange
-        let router = self.router
-        Task.immediate { await router.handle(exchange) }
+        let (router, held) = (self.router, self.held)
+        Task.immediate {
+            await router.handle(exchange)
+            held.giveAll()
+        }
     }
 
     private func finished(_ keepsAlive: Bool) {
         exchange = nil
         stream?.onTaken = nil
-        giveBack()
+        guard keepsAlive, !isFinishing else { return close() }
         awaitRequest()
-        guard keepsAlive, !isFinishing else { return connection.close() }
         parse()
     }
 }

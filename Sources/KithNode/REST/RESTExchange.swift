@@ -5,17 +5,23 @@ import KithWire
 /// One request and its answer, whole or as a stream.
 @LoopActor
 final class RESTExchange {
-    let request: RESTRequest
+    private(set) var request: RESTRequest
     /// The body of the request, where it is taken as it comes.
     let body: RESTBody?
+    /// Who has asked, and what was found out of it.
+    let permit: RESTPermit
     /// Who has asked, and may.
-    let caller: RESTCaller
+    var caller: RESTCaller { permit.caller }
     /// Whether what is written may be a design document, whatever way its ID comes.
-    let mayWriteDesignDocuments: Bool
+    var mayWriteDesignDocuments: Bool { permit.mayWriteDesignDocuments }
+    /// Whether the right to it was taken back: whoever writes for it looks here.
+    let revocation = Revocation()
+    /// What it holds in memory of what was sent.
+    let held: RESTHeldBytes
     /// What the door has said of it.
     let passage: RESTPassage
-    /// Where the client is, as logins are counted.
-    let address: String
+    /// Where the client is.
+    let place: ClientPlace
     private let connection: Connection
     private var keepsAlive: Bool
     private var onFinish: (@LoopActor (_ keepsAlive: Bool) -> Void)?
@@ -30,15 +36,15 @@ final class RESTExchange {
     var onClosed: (() -> Void)?
 
     init(
-        request: RESTRequest, body: RESTBody? = nil, permit: RESTPermit, passage: RESTPassage, address: String,
-        connection: Connection, keepsAlive: Bool, onFinish: @escaping @LoopActor (Bool) -> Void
+        request: RESTRequest, body: RESTBody? = nil, permit: RESTPermit, passage: RESTPassage, place: ClientPlace,
+        held: RESTHeldBytes, connection: Connection, keepsAlive: Bool, onFinish: @escaping @LoopActor (Bool) -> Void
     ) {
         self.request = request
         self.body = body
-        caller = permit.caller
-        mayWriteDesignDocuments = permit.mayWriteDesignDocuments
+        self.permit = permit
         self.passage = passage
-        self.address = address
+        self.place = place
+        self.held = held
         self.connection = connection
         self.keepsAlive = keepsAlive
         self.onFinish = onFinish
@@ -52,6 +58,24 @@ final class RESTExchange {
     nonisolated static func checkWriting(_ id: DocumentID, _ mayWriteDesignDocuments: Bool) throws(CouchDBError) {
         guard !mayWriteDesignDocuments, id.text.utf8.starts(with: "_design/".utf8) else { return }
         throw CouchDBError("forbidden", KithError(.forbidden, "You are not a db or server admin."))
+    }
+
+    /// Reads a long body of JSON beside the event loop, which all links share. What is wrong with it is said where it is read.
+    func parseLongBody() async {
+        guard request.body.count > NodeLimits.parsedOnLoopBytesMax, request.mediaType?.name == "application/json" else {
+            return
+        }
+        let body = request.body
+        guard let value = try? await EventLoop.beside({ try JSONValue(parsing: body) }) else { return }
+        request.parsedBody = value
+        request.body = []
+    }
+
+    /// Who answers for long has read the request, and holds nothing of it any more.
+    func dropBody() {
+        request.body = []
+        request.parsedBody = nil
+        held.giveAll()
     }
 
     /// Whether an answer has begun, so that it is too late for another one.

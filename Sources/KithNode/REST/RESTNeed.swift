@@ -63,7 +63,7 @@ struct RESTNeed: Sendable {
     ]
     /// `/DATABASE/DOCUMENT` and its attachments.
     static let documents: [String: RESTRight] = [
-        "GET": .read, "HEAD": .read, "PUT": .write, "DELETE": .write, "COPY": .write,
+        "GET": .read, "HEAD": .read, "PUT": .write, "DELETE": .write, "COPY": .copy,
     ]
     /// `/DATABASE/_local/NAME`: a replicator's checkpoints.
     static let localDocuments: [String: RESTRight] = ["GET": .read, "HEAD": .read, "PUT": .write, "DELETE": .write]
@@ -76,7 +76,7 @@ struct RESTNeed: Sendable {
         "GET": .read, "HEAD": .read, "POST": .administer, "DELETE": .administer,
     ]
     /// `/DATABASE/_…`. `_backup`, `_check` and `_sync` reach files or other machines, `_explain?id=` and `_refusals` tell of
-    /// peers: those are the node's.
+    /// peers: those are the node's. `_security` has the names of users.
     static let special: [String: [String: RESTRight]] = [
         "_all_docs": reading, "_design_docs": reading, "_changes": reading,
         "_find": ["POST": .read], "_explain": ["POST": .read],
@@ -86,7 +86,7 @@ struct RESTNeed: Sendable {
         "_ensure_full_commit": ["POST": .read],
         "_bulk_docs": ["POST": .write],
         "_local_docs": ["GET": .administer, "HEAD": .administer],
-        "_security": ["GET": .read, "HEAD": .read, "PUT": .administer],
+        "_security": ["GET": .administer, "HEAD": .administer, "PUT": .administer],
         "_revs_limit": ["GET": .read, "HEAD": .read, "PUT": .administer],
         "_settings": ["GET": .read, "HEAD": .read, "PUT": .administer],
         "_session": ["GET": .everybody, "HEAD": .everybody, "POST": .everybody, "DELETE": .everybody],

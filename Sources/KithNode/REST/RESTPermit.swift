@@ -1,3 +1,5 @@
+import KithDocuments
+
 /// What was found out of a request before its body is taken.
 struct RESTPermit: Sendable {
     /// Who makes it.
@@ -6,4 +8,10 @@ struct RESTPermit: Sendable {
     var mayWriteDesignDocuments: Bool
     /// Whether strangers may make it, so that its body must be small.
     var isForEverybody = false
+    /// The database that it is about; nil where it is the node.
+    var database: DatabaseName?
+    /// Whether the caller has proved it with a password in this request.
+    var isByPassword = false
+    /// The cookie of a session that has used some of its time, with more of it.
+    var cookie: String?
 }

@@ -9,11 +9,34 @@ struct RESTRequest: Sendable {
     var query: [String: String]
     /// The body; empty where it comes as a stream (`RESTExchange.body`).
     var body: [UInt8]
+    /// The body where it was long JSON and is read already; `body` is empty then.
+    var parsedBody: JSONValue?
     var headers = HTTPHeaders()
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
     var minorVersion = 1
     /// Whether it came over TLS.
     var isSecure = false
+
+    init(
+        method: String, path: [String], query: [String: String], body: [UInt8] = [],
+        headers: HTTPHeaders = HTTPHeaders(),
+        minorVersion: Int = 1
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.body = body
+        self.headers = headers
+        self.minorVersion = minorVersion
+    }
+
+    /// A request as it came, of which the path has no empty parts and the first of several query items of a name counts.
+    init(_ head: HTTPRequestHead, body: [UInt8] = []) {
+        self.init(
+            method: head.method, path: head.target.segments.filter { !$0.isEmpty },
+            query: Dictionary(head.target.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }),
+            body: body, headers: head.headers, minorVersion: head.minorVersion)
+    }
 
     /// A query item that must be a whole number.
     ///
@@ -70,11 +93,22 @@ struct RESTRequest: Sendable {
     /// - Throws: 415 where it is not said to be JSON, which also keeps pages of a browser from writing; `.badRequest`.
     func jsonObject() throws -> JSONObject {
         try requireJSON()
-        guard let object = try JSONValue(parsing: body).objectValue else {
+        guard let object = try jsonBody().objectValue else {
             throw KithError(.badRequest, "Request body must be a JSON object")
         }
         return object
     }
+
+    /// The body as JSON.
+    ///
+    /// - Throws: `.badRequest`.
+    func jsonBody() throws(KithError) -> JSONValue {
+        if let parsedBody { return parsedBody }
+        return try JSONValue(parsing: body)
+    }
+
+    /// Whether there is none.
+    var hasBody: Bool { parsedBody != nil || !body.isEmpty }
 
     /// - Throws: 415 where the body is not said to be JSON.
     func requireJSON() throws(CouchDBError) {

@@ -24,7 +24,7 @@ extension RESTRouter {
         case "PUT": try await putAttachment(exchange, keyspace, id, name)
         case "DELETE":
             let parent = try request.revision()
-            let written = try await keyspace.write { transaction in
+            let written = try await keyspace.write(exchange.revocation) { transaction in
                 try Self.changeAttachments(of: id, parent, in: transaction) { before in
                     guard before[name] != nil else { throw CouchDBError.missing("Document is missing attachment") }
                     return try AttachmentList(before.filter { !$0.name.utf8.elementsEqual(name.utf8) })
@@ -106,7 +106,7 @@ extension RESTRouter {
             keyspace.database.database, digest: nil, length: nil, isPacked: isPacked, md5: md5)
         while let bytes = try await body.next() { try await receiver.append(bytes) }
         let blob = try await receiver.finish()
-        let written = try await keyspace.write { transaction in
+        let written = try await keyspace.write(exchange.revocation) { transaction in
             try Self.changeAttachments(of: id, parent, in: transaction) { before in
                 let generation = (try parent ?? transaction.winner(of: id)?.revision)?.generation ?? 0
                 let new = try DocumentAttachment(
@@ -150,7 +150,7 @@ extension RESTRouter {
             throw KithError(.badRequest, "multipart/related needs a boundary")
         }
         let reader = try MultipartReader(body, boundary: boundary)
-        let text = try await Self.firstPart(reader)
+        let text = try await Self.firstPart(reader, exchange.held)
         var document = try await Self.document(text)
         var waiting = try Self.following(document, text)
         while true {
@@ -181,7 +181,7 @@ extension RESTRouter {
         }
     }
 
-    private static func firstPart(_ reader: MultipartReader) async throws(KithError) -> [UInt8] {
+    private static func firstPart(_ reader: MultipartReader, _ held: RESTHeldBytes) async throws -> [UInt8] {
         guard case .part(let headers) = try await reader.next() else {
             throw KithError(.badRequest, "the body has no parts")
         }
@@ -190,6 +190,7 @@ extension RESTRouter {
         }
         var text: [UInt8] = []
         while case .body(let bytes) = try await reader.next() {
+            try held.take(bytes.count)
             text.append(contentsOf: bytes)
             guard text.count <= DocumentLimits.documentBytesMax + DocumentLimits.attachmentStubsBytesMax else {
                 throw KithError(

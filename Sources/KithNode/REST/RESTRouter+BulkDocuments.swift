@@ -14,7 +14,7 @@ extension RESTRouter {
         try exchange.request.requireJSON()
         let (items, keepsRevisions) = try await items(exchange.request.body)
         let mayWriteDesignDocuments = exchange.mayWriteDesignDocuments
-        let answers = try await keyspace.write { transaction in
+        let answers = try await keyspace.write(exchange.revocation) { transaction in
             var answers = RESTContent()
             answers.append("[")
             for item in items {

@@ -8,6 +8,7 @@ extension RESTRouter {
         // A collection that is not there is an answer of its own, and not a stream that breaks off.
         let last = try await keyspace.read { try $0.lastSequence }
         var request = try ChangesRequest(exchange.request, last: last)
+        exchange.dropBody()
         exchange.onClosed = { [weak changed = keyspace.changed] in changed?.signal() }
         do {
             switch request.feed {

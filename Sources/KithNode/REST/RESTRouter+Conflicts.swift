@@ -8,7 +8,8 @@ extension RESTRouter {
     /// The body names the document (`id`), the leaf that stays (`keep`), those that end (`drop`), and, for a merge, the
     /// merged document (`doc`). What stays becomes a child of that of the leaves which wins.
     func resolve(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
-        let value = try JSONValue(parsing: exchange.request.body)
+        try exchange.request.requireJSON()
+        let value = try exchange.request.jsonBody()
         guard let name = value["id"]?.stringValue, let keep = value["keep"]?.stringValue,
             let drop = value["drop"]?.arrayValue
         else {
@@ -27,7 +28,7 @@ extension RESTRouter {
         if let inside = merged?.id, inside != id {
             throw KithError(.badDocument, "_id in doc is not the ID of the document in conflict")
         }
-        let written = try await keyspace.write { transaction in
+        let written = try await keyspace.write(exchange.revocation) { transaction in
             guard let merged else { return try transaction.resolve(id, winner: winner, losers: losers).revision }
             let attachments = try merged.storedAttachments(
                 id, ancestors: [winner], generation: winner.generation + 1, in: transaction)

@@ -39,6 +39,7 @@ extension RESTRouter {
             guard endpoint == "_local" || path.count == 2 else {
                 throw KithError(.badRequest, "a local document has no attachments")
             }
+            await exchange.parseLongBody()
             return try await localDocument(exchange, keyspace, rest)
         }
         if endpoint.hasPrefix("_design/") || (endpoint == "_design" && path.count > 2) {
@@ -53,6 +54,8 @@ extension RESTRouter {
             }
             return try await attachment(exchange, keyspace, id, rest.joined(separator: "/"))
         }
+        // Documents of `_bulk_docs` are read each on its own.
+        if endpoint != "_bulk_docs" { await exchange.parseLongBody() }
         if endpoint == "_index" { return try await indexes(exchange, keyspace) }
         if try await syncGateway(exchange, keyspace, endpoint) { return }
         guard path.count == 2 else {

@@ -99,7 +99,7 @@ extension RESTRouter {
             parent = named
         }
         let keepsRevision = try request.optionalFlag("new_edits") == false
-        let written = try await keyspace.write { [parent] transaction in
+        let written = try await keyspace.write(exchange.revocation) { [parent] transaction in
             keepsRevision
                 ? try document.insert(id, in: transaction) : try document.put(id, parent: parent, in: transaction)
         }
@@ -109,7 +109,7 @@ extension RESTRouter {
 
     private func delete(_ exchange: RESTExchange, _ keyspace: Keyspace, _ id: DocumentID) async throws {
         let parent = try exchange.request.revision()
-        let written = try await keyspace.write { transaction in
+        let written = try await keyspace.write(exchange.revocation) { transaction in
             guard let winner = try transaction.winner(of: id) else { throw CouchDBError.missing() }
             guard let parent else {
                 guard !winner.isDeleted else { throw CouchDBError.missing("deleted") }
@@ -141,7 +141,7 @@ extension RESTRouter {
             try DocumentID(target.segments.joined(separator: "/"))
         }
         try exchange.checkWriting(copy)
-        let written = try await keyspace.write { transaction in
+        let written = try await keyspace.write(exchange.revocation) { transaction in
             guard let document = try transaction.document(id, revision: source) else { throw CouchDBError.missing() }
             guard source != nil || !document.isDeleted else { throw CouchDBError.missing("deleted") }
             let before = try parent ?? transaction.winner(of: copy)?.revision

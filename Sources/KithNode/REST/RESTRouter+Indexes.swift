@@ -18,15 +18,7 @@ extension RESTRouter {
         guard rest.isEmpty else { return try await deleteIndex(exchange, keyspace, Array(rest)) }
         try allow(request, "GET", "HEAD", "POST")
         if request.method == "POST" { return try await makeIndex(exchange, keyspace) }
-        let made = try await keyspace.read { snapshot in
-            var made: [JSONValue] = []
-            let range = DocumentRange(lowest: "_design/", highest: "_design0", includesHighest: false)
-            for document in try snapshot.allDocuments(in: range, limit: NodeLimits.indexesListedMax, bodies: true) {
-                guard let body = try? JSONValue(parsing: document.body) else { continue }
-                made += IndexDefinition.all(in: body, of: document.id).map(\.json)
-            }
-            return made
-        }
+        let made = try await indexesMade(keyspace)
         exchange.respond(
             HTTPAnswer(
                 200,
@@ -35,9 +27,38 @@ extension RESTRouter {
                 ])))
     }
 
+    /// The indexes of all design documents, whose bodies are read one after the other, in reads of their own.
+    ///
+    /// - Throws: `.tooLarge` where there is more than can be listed.
+    private func indexesMade(_ keyspace: Keyspace) async throws -> [JSONValue] {
+        var made: [JSONValue] = []
+        var byteCount = 0
+        var range = DocumentRange(lowest: "_design/", highest: "_design0", includesHighest: false)
+        while true {
+            let from = range
+            let next = try await keyspace.read { snapshot -> (id: DocumentID, made: [JSONValue])? in
+                guard let document = try snapshot.allDocuments(in: from, limit: 1, bodies: true).first else {
+                    return nil
+                }
+                let body = try? JSONValue(parsing: document.body)
+                return (document.id, body.map { IndexDefinition.all(in: $0, of: document.id).map(\.json) } ?? [])
+            }
+            guard let next else { return made }
+            made += next.made
+            for index in next.made { byteCount += index.canonicalBytes().count }
+            guard made.count <= NodeLimits.indexesListedMax, byteCount <= NodeLimits.indexesListedBytesMax else {
+                throw KithError(
+                    .tooLarge, "there are more indexes than can be listed",
+                    remedy: "Delete design documents that nobody uses")
+            }
+            range.lowest = next.id.text
+            range.includesLowest = false
+        }
+    }
+
     private func makeIndex(_ exchange: RESTExchange, _ keyspace: Keyspace) async throws {
         let index = try IndexDefinition(exchange.request.jsonObject())
-        let isNew = try await keyspace.write { transaction in
+        let isNew = try await keyspace.write(exchange.revocation) { transaction in
             let before = try transaction.document(index.document)
             let isThere = before.map { !$0.isDeleted } ?? false
             let body = isThere ? try before.map { try JSONValue(parsing: $0.body) } : nil
@@ -62,7 +83,7 @@ extension RESTRouter {
         let parts = path.first == "_design" ? Array(path.dropFirst()) : path
         guard parts.count == 3, parts[1] == "json" else { throw KithError(.notFound, "there is no such endpoint") }
         let id = try DocumentID(parts[0].hasPrefix("_design/") ? parts[0] : "_design/" + parts[0])
-        try await keyspace.write { transaction in
+        try await keyspace.write(exchange.revocation) { transaction in
             guard let document = try transaction.document(id), !document.isDeleted,
                 var body = try JSONValue(parsing: document.body).objectValue,
                 IndexDefinition.all(in: .object(body), of: id).contains(where: { $0.has(parts[2]) })
@@ -70,10 +91,11 @@ extension RESTRouter {
             var views = body["views"]?.objectValue ?? [:]
             views[parts[2]] = nil
             body["views"] = .object(views)
+            // With its last index it goes, unless there is something else in it.
+            let isEmpty = views.isEmpty && document.attachments.isEmpty && body.count == 2
             _ = try transaction.put(
-                id, body: views.isEmpty ? Array("{}".utf8) : JSONValue.object(body).canonicalBytes(),
-                parent: document.revision, isDeleted: views.isEmpty,
-                attachments: views.isEmpty ? AttachmentList() : document.attachments)
+                id, body: isEmpty ? Array("{}".utf8) : JSONValue.object(body).canonicalBytes(),
+                parent: document.revision, isDeleted: isEmpty, attachments: document.attachments)
         }
         exchange.respond(.ok())
     }

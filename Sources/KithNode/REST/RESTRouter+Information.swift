@@ -44,12 +44,16 @@ extension RESTRouter {
         let keyspace = Keyspace(database: keyspace.database, collection: .default)
         try allow(request, "GET", "HEAD", "PUT")
         if request.method == "PUT" {
-            let object = try JSONValue(parsing: request.body)
+            let object = try request.jsonBody()
             guard let members = object.objectValue else {
                 throw KithError(.badRequest, "Request body must be a JSON object")
             }
             _ = try SecurityRules(members)
-            try await keyspace.write { try $0.setLocalDocument(RESTAccess.securityName, object.canonicalBytes()) }
+            let text = object.canonicalBytes()
+            guard text.count <= NodeLimits.securityBytesMax else {
+                throw KithError(.tooLarge, "_security has more than \(NodeLimits.securityBytesMax) bytes")
+            }
+            try await keyspace.write(exchange.revocation) { try $0.setLocalDocument(RESTAccess.securityName, text) }
             node.rightsChanged(by: exchange)
             return exchange.respond(.ok())
         }
@@ -79,7 +83,7 @@ extension RESTRouter {
         let asked = try exchange.request.jsonObject().map { id, value in
             (try DocumentID(id), try DocumentView.revisions(value, "the revisions of a document"))
         }
-        let purged = try await keyspace.write { transaction in
+        let purged = try await keyspace.write(exchange.revocation) { transaction in
             try asked.map { id, revisions in (id, try transaction.purge(id, revisions: revisions)) }
         }
         let rows = purged.map { id, revisions in

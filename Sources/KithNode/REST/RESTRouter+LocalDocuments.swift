@@ -48,20 +48,21 @@ extension RESTRouter {
             throw CouchDBError("illegal_docid", KithError(.badName, "this is not the name of a local document"))
         }
         let id = Self.localPrefix + name
+        let key = Self.key(name, exchange.caller)
         switch request.method {
-        case "PUT": try await putLocal(exchange, keyspace, id)
+        case "PUT": try await putLocal(exchange, keyspace, id, key)
         case "DELETE":
             let told = try Self.number(request.query["rev"] ?? request.headers["If-Match"])
-            try await keyspace.write { transaction in
-                guard let before = try transaction.localDocument(id).flatMap(LocalText.init) else {
+            try await keyspace.write(exchange.revocation) { transaction in
+                guard let before = try transaction.localDocument(key).flatMap(LocalText.init) else {
                     throw CouchDBError.missing()
                 }
                 try Self.check(told, before.number)
-                try transaction.setLocalDocument(id, nil)
+                try transaction.setLocalDocument(key, nil)
             }
             exchange.respond(Self.answer(200, id, 0))
         default:
-            let text = try await keyspace.read { try $0.localDocument(id).flatMap(LocalText.init) }
+            let text = try await keyspace.read { try $0.localDocument(key).flatMap(LocalText.init) }
             guard let text else { throw CouchDBError.missing() }
             var content = RESTContent()
             text.append(id, to: &content)
@@ -70,9 +71,20 @@ extension RESTRouter {
         }
     }
 
-    private func putLocal(_ exchange: RESTExchange, _ keyspace: Keyspace, _ id: String) async throws {
+    /// Where it lies. Peers and guests have their own, and neither see nor change those of others: replication shows them none.
+    private static func key(_ name: String, _ caller: RESTCaller) -> String {
+        switch caller {
+        case .peer(let id): "_local@\(id)/\(name)"
+        case .guest: "_local@guest/\(name)"
+        case .owner, .ownKey, .user, .nobody: localPrefix + name
+        }
+    }
+
+    private func putLocal(
+        _ exchange: RESTExchange, _ keyspace: Keyspace, _ id: String, _ key: String
+    ) async throws {
         let request = exchange.request
-        var body = try JSONValue(parsing: request.body)
+        var body = try request.jsonBody()
         guard body.objectValue != nil else { throw KithError(.badRequest, "Document must be a JSON object") }
         let told = try Self.number(body["_rev"]?.stringValue ?? request.query["rev"] ?? request.headers["If-Match"])
         let isDeleted = body["_deleted"]?.boolValue ?? false
@@ -86,11 +98,11 @@ extension RESTRouter {
         } catch {
             throw error.code == .badDocument ? CouchDBError("doc_validation", error) : CouchDBError(error)
         }
-        let number = try await keyspace.write { transaction in
-            let before = try transaction.localDocument(id).flatMap(LocalText.init)
+        let number = try await keyspace.write(exchange.revocation) { transaction in
+            let before = try transaction.localDocument(key).flatMap(LocalText.init)
             try Self.check(told, before?.number ?? 0)
             let number = isDeleted ? 0 : (before?.number ?? 0) + 1
-            try transaction.setLocalDocument(id, isDeleted ? nil : LocalText(number: number, body: text).stored)
+            try transaction.setLocalDocument(key, isDeleted ? nil : LocalText(number: number, body: text).stored)
             return number
         }
         exchange.respond(Self.answer(201, id, number))

@@ -6,7 +6,7 @@ extension RESTRouter {
     /// `POST /DATABASE/_sync`: replicates once with the peer that the body names, and answers with a stream of lines: how it stands,
     /// and last what came of it or an error. It is given up when the client goes.
     func sync(_ exchange: RESTExchange, _ database: DatabaseName) async throws {
-        if let members = try JSONValue(parsing: exchange.request.body).objectValue, members["url"] != nil {
+        if let members = try exchange.request.jsonBody().objectValue, members["url"] != nil {
             return try await syncHTTP(exchange, database, members)
         }
         let replication = try node.links.replicateOnce(try oneShot(exchange.request, database))
@@ -42,7 +42,7 @@ extension RESTRouter {
     private static let silence = Duration.seconds(NodeLimits.maintenanceSilenceSeconds)
 
     private func oneShot(_ request: RESTRequest, _ database: DatabaseName) throws(KithError) -> OneShotRequest {
-        guard let members = try JSONValue(parsing: request.body).objectValue else {
+        guard let members = try request.jsonBody().objectValue else {
             throw KithError(.badRequest, "the body must be a JSON object")
         }
         guard let name = members["peer"]?.stringValue else { throw KithError(.badRequest, "peer must be a text") }

@@ -16,7 +16,7 @@ extension RESTRouter {
             answer.headers.append(("Set-Cookie", RESTLogins.noCookie(isForAnotherOrigin: isForAnother)))
             exchange.respond(answer)
         default:
-            let (handler, name, roles) = Self.described(exchange.caller)
+            let (handler, name, roles) = Self.described(exchange.permit)
             var info: [(String, JSONValue)] = [("authentication_handlers", ["cookie", "default"])]
             if let handler { info.append(("authenticated", .string(handler))) }
             var answer = HTTPAnswer(
@@ -26,10 +26,12 @@ extension RESTRouter {
                     ("info", JSONValue(object: info)),
                 ]))
             // Who asks how his session stands has it prolonged.
-            if !exchange.caller.isOwner, request.headers["Authorization"] == nil, exchange.passage.countsBrowserProof,
-                let user = node.access.logins.session(request.headers)
+            if !exchange.caller.isOwner, !exchange.permit.isByPassword, exchange.passage.countsBrowserProof,
+                let session = node.access.logins.session(request.headers),
+                let cookie = node.access.logins.prolonged(
+                    session, isForAnotherOrigin: exchange.passage.isOfAnotherOrigin)
             {
-                answer.headers.append(cookie(user, exchange))
+                answer.headers.append(("Set-Cookie", cookie))
             }
             exchange.respond(answer)
         }
@@ -48,11 +50,11 @@ extension RESTRouter {
         guard let name else {
             // Clients without a name ask as well.
             guard exchange.caller.isOwner else { throw RESTAccess.unauthorized("Name or password is incorrect.") }
-            let (_, name, roles) = Self.described(exchange.caller)
+            let (_, name, roles) = Self.described(exchange.permit)
             return exchange.respond(
                 HTTPAnswer(200, JSONValue(object: [("ok", true), ("name", name), ("roles", roles)])))
         }
-        let user = try await node.access.logins.logIn(name, password, address: exchange.address)
+        let user = try await node.access.logins.logIn(name, password, place: exchange.place)
         exchange.respond(
             HTTPAnswer(
                 200,
@@ -83,13 +85,14 @@ extension RESTRouter {
         return (text, Array(password.utf8))
     }
 
-    private static func described(_ caller: RESTCaller) -> (handler: String?, name: JSONValue, roles: JSONValue) {
-        switch caller {
+    private static func described(_ permit: RESTPermit) -> (handler: String?, name: JSONValue, roles: JSONValue) {
+        switch permit.caller {
         case .owner: ("socket", .null, ["_admin"])
         case .ownKey: ("certificate", .null, ["_admin"])
         case .user(let principal):
             (
-                principal.name == nil ? "certificate" : "cookie", JSONValue(optional: principal.name),
+                principal.name == nil ? "certificate" : permit.isByPassword ? "default" : "cookie",
+                JSONValue(optional: principal.name),
                 .array(principal.roles.map { .string($0) })
             )
         case .peer: ("certificate", .null, [])

@@ -53,10 +53,7 @@ extension RESTRouter {
         }
         let (name, change) = try UserChange.ofSyncGateway(exchange.request.jsonObject())
         guard let name else { throw KithError(.badRequest, "name must be in the body") }
-        guard node.home.userBook.user(named: name) == nil else {
-            throw KithError(.conflict, "there is a user of this name already")
-        }
-        _ = try await self.change(name, change, exchange)
+        _ = try await self.change(name, change, .new, exchange)
         exchange.respond(.ok(201))
     }
 
@@ -69,7 +66,7 @@ extension RESTRouter {
             guard given == nil || given.map({ $0.utf8.elementsEqual(name.utf8) }) == true else {
                 throw KithError(.badRequest, "the name in the body is not that of the path")
             }
-            let (_, isNew) = try await self.change(name, change, exchange)
+            let (_, isNew) = try await self.change(name, change, nil, exchange)
             exchange.respond(.ok(isNew ? 201 : 200))
         case "DELETE": try removeUser(exchange, name)
         default:
