@@ -28,10 +28,8 @@ static inline void kith_SSL_CTX_harden(SSL_CTX *context) {
     SSL_CTX_set_mode(context,
         SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 }
-static inline void kith_SSL_CTX_set_buffers(SSL_CTX *context, size_t read_ahead_bytes, long certificate_bytes_max) {
-    SSL_CTX_set_read_ahead(context, 1);
-    SSL_CTX_set_default_read_buffer_len(context, read_ahead_bytes);
-    SSL_CTX_set_max_cert_list(context, certificate_bytes_max);
+static inline void kith_SSL_CTX_set_max_cert_list(SSL_CTX *context, long bytes_max) {
+    SSL_CTX_set_max_cert_list(context, bytes_max);
 }
 static inline int kith_ERR_GET_REASON(unsigned long code) { return ERR_GET_REASON(code); }
 static inline void kith_OPENSSL_free(void *pointer) { OPENSSL_free(pointer); }

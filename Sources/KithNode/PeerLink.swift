@@ -48,9 +48,8 @@ final class PeerLink {
     private var tickSeconds = 0.0
     private var isReadingPaused = false
     private var isEnded = false
-    private var output: [UInt8] = []
 
-    /// Bytes of frames collected for one call of the socket.
+    /// Bytes of frames collected before it is looked whether the socket has room for more.
     private static let writeBytes = 32 * 1024
 
     /// Makes a link of a connection whose upgrade is done.
@@ -236,14 +235,15 @@ final class PeerLink {
         if !refusals.isEmpty || !taken.isEmpty { onRefusals?(refusals, taken) }
         let arrivals = session.takeArrivals()
         if !arrivals.isEmpty { onArrivals?(arrivals) }
-        while connection.bufferedByteCount < NodeLimits.linkBufferBytesMax {
-            output.removeAll(keepingCapacity: true)
-            // Many small frames go to the socket together.
-            while output.count < Self.writeBytes,
-                webSocket.appendMessage(.binary, to: &output, writingPayload: { session.appendNextFrame(to: &$0) })
-            {}
-            guard !output.isEmpty else { break }
-            connection.write(output)
+        var before = -1
+        while connection.bufferedByteCount < NodeLimits.linkBufferBytesMax, connection.bufferedByteCount != before {
+            before = connection.bufferedByteCount
+            connection.write { output in
+                let end = output.count + Self.writeBytes
+                while output.count < end,
+                    webSocket.appendMessage(.binary, to: &output, writingPayload: { session.appendNextFrame(to: &$0) })
+                {}
+            }
         }
         // After the frames, since taking one can ask for the next piece of a blob.
         for pending in session.takeStoreRequests() {

@@ -8,7 +8,9 @@ extension ReplicationSession {
 
     /// Answers with a body of which more is provided when it is asked for.
     func reply(to message: BLIPMessage, _ head: BLIPOutgoing, pulling byteCount: Int, tag: UInt64) {
-        blip.reply(head, pulling: byteCount, tag: tag, to: message.number)
+        let window =
+            configuration.peerIsKith ? configuration.limits.blobWindowBytes : WireLimits.blipUnacknowledgedBytesMax
+        blip.reply(head, pulling: byteCount, tag: tag, to: message.number, windowBytes: window)
     }
 
     func takeHungryPulls() -> [UInt64] { blip.takeHungryPulls() }

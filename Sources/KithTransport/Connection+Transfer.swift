@@ -14,6 +14,7 @@ extension Connection {
         }
         let buffer = EventLoop.shared.readBuffer
         var budget = TransportLimits.readBytesPerTurnMax
+        defer { socket.compactUnread() }
         while mayRead {
             if budget <= 0 { return wantNextTurn() }
             let (count, outcome) = fill(buffer, from: socket)
@@ -78,24 +79,32 @@ extension Connection {
 
     /// Writes until nothing waits, the socket is full, or the budget is used up.
     func sendSome() {
-        guard let socket, !output.isEmpty, abortError == nil else { return }
+        guard let socket, bufferedByteCount > 0, abortError == nil else { return }
+        let unsentBefore = socket.unsentByteCount
         var budget = TransportLimits.writeBytesPerTurnMax
-        var isBlocked = false
-        while !output.isEmpty, budget > 0, !isBlocked {
+        var isBlocked = !socket.flush()
+        var failure: KithError?
+        // Records are made one by one, and go to the kernel many at a time.
+        socket.isGathering = tls != nil
+        while !output.isEmpty, budget > 0, !isBlocked, failure == nil {
             let result = output.withFirst(TransportLimits.writeChunkBytes) { send($0, to: socket) }
             switch result {
             case .bytes(let count):
                 output.consume(count)
                 budget -= count
             case .wouldBlock: isBlocked = true
-            case .ended: return finish(connectionError(EPIPE, remoteName: remoteName))
-            case .failed(let error): return finish(error)
+            case .ended: failure = connectionError(EPIPE, remoteName: remoteName)
+            case .failed(let error): failure = error
             }
         }
+        socket.isGathering = false
+        if !socket.flush() { isBlocked = true }
+        if let failure { return finish(failure) }
         if socket.writeErrno != 0 { return writingFailed(socket) }
-        if budget < TransportLimits.writeBytesPerTurnMax, phase == .closing { restartLinger() }
+        let hasProgress = budget < TransportLimits.writeBytesPerTurnMax || socket.unsentByteCount < unsentBefore
+        if hasProgress, phase == .closing { restartLinger() }
         if !output.isEmpty, !isBlocked { wantNextTurn() }
-        if isAboveLowWatermark, output.count < options.lowWatermarkBytes {
+        if isAboveLowWatermark, bufferedByteCount < options.lowWatermarkBytes {
             isAboveLowWatermark = false
             if phase == .open { onDrained?() }
         }
@@ -152,7 +161,7 @@ extension Connection {
             finish(
                 KithError(
                     .timedOut,
-                    "\(remoteName) did not take the last \(output.count) bytes within \(options.lingerSeconds) seconds"
+                    "\(remoteName) did not take the last \(bufferedByteCount) bytes within \(options.lingerSeconds) seconds"
                 ))
         }
     }

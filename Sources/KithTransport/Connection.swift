@@ -17,7 +17,7 @@ import KithDocuments
 /// - `onClose` is called exactly once, last; then all callbacks are dropped. Until then the loop keeps the connection
 ///   alive, whoever else holds it or not.
 /// - Bytes arrive in order, each once. Nothing is read while `onReceive` is `nil` or reading is paused: the kernel's
-///   buffers fill up and the peer has to wait. (Up to 64 KiB that TLS has already taken from the kernel wait with it.)
+///   buffers fill up and the peer has to wait. (Up to 128 KiB that were already taken from the kernel wait with it.)
 /// - With TLS, nothing is delivered before the peer's certificate was accepted and its key proved, or the peer has none
 ///   and the context takes that.
 ///
@@ -81,8 +81,8 @@ public final class Connection: DescriptorHandler, TurnHandler {
 
     // MARK: Writing
 
-    /// Bytes written that neither the kernel nor TLS has taken yet.
-    public var bufferedByteCount: Int { output.count }
+    /// Bytes written that the kernel has not taken yet.
+    public var bufferedByteCount: Int { output.count + (socket?.unsentByteCount ?? 0) }
 
     /// Whether data can flow: the connection is ready and not closing.
     public var isOpen: Bool { phase == .open && abortError == nil }
@@ -102,6 +102,13 @@ public final class Connection: DescriptorHandler, TurnHandler {
         didAppend()
     }
 
+    /// Queues what `write` appends to the bytes that wait, so that it is not copied. It must not use the connection.
+    public func write(appending write: (inout [UInt8]) -> Void) {
+        guard mayWrite else { return }
+        output.append(writing: write)
+        didAppend()
+    }
+
     private var mayWrite: Bool {
         switch phase {
         case .resolving, .connecting, .handshaking, .open: abortError == nil
@@ -110,7 +117,7 @@ public final class Connection: DescriptorHandler, TurnHandler {
     }
 
     private func didAppend() {
-        if output.count >= options.lowWatermarkBytes { isAboveLowWatermark = true }
+        if bufferedByteCount >= options.lowWatermarkBytes { isAboveLowWatermark = true }
         if phase == .open { wantTurn() }
     }
 
@@ -184,7 +191,7 @@ public final class Connection: DescriptorHandler, TurnHandler {
         if phase == .handshaking { advanceHandshake() }
         if phase == .open || phase == .closing { receiveSome() }
         if phase == .open || phase == .closing { sendSome() }
-        if phase == .closing, output.isEmpty { sendEnd() }
+        if phase == .closing, bufferedByteCount == 0 { sendEnd() }
         if phase == .draining { drain() }
         // A callback may have aborted the connection meanwhile; then a new turn is queued.
     }
@@ -192,6 +199,7 @@ public final class Connection: DescriptorHandler, TurnHandler {
     /// Takes a connected socket over: options, watch, then the handshake or readiness.
     func begin(_ socket: StreamSocket, isTCP: Bool) {
         self.socket = socket
+        socket.spares = EventLoop.shared.spareBuffers
         dialling = nil
         if isTCP { setTCPOptions(socket) }
         guard let tlsContext else { return becomeReady() }
@@ -224,6 +232,7 @@ public final class Connection: DescriptorHandler, TurnHandler {
     private func advanceHandshake() {
         guard let tls, let socket else { return }
         let step = tls.handshake()
+        socket.compactUnread()
         shownCertificate = tls.peer
         switch step {
         case .done: becomeReady()

@@ -62,6 +62,9 @@ public final class EventLoop: TaskExecutor {
     @LoopActor let readBuffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: TransportLimits.readBufferBytes, alignment: 64)
 
+    /// What TLS connections lend each other.
+    @LoopActor let spareBuffers = SpareBuffers()
+
     private init() {
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))

@@ -11,6 +11,9 @@ struct OutputBuffer {
         if bytes.isEmpty { bytes = more } else { bytes.append(contentsOf: more) }
     }
 
+    /// Adds what `write` appends to the bytes that wait.
+    mutating func append(writing write: (inout [UInt8]) -> Void) { write(&bytes) }
+
     /// The first bytes, at most `count`.
     func withFirst<T>(_ count: Int, _ body: (UnsafeRawBufferPointer) -> T) -> T {
         bytes.withUnsafeBytes { all in

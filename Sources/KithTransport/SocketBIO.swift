@@ -44,7 +44,7 @@ private func socket(_ bio: OpaquePointer?) -> StreamSocket? {
 private func socketBIORead(_ bio: OpaquePointer?, _ buffer: UnsafeMutablePointer<CChar>?, _ count: Int32) -> Int32 {
     BIO_clear_flags(bio, retryFlags)
     guard let socket = socket(bio), let buffer, count > 0 else { return -1 }
-    switch socket.receive(into: buffer, count: Int(count)) {
+    switch socket.receiveAhead(into: buffer, count: Int(count)) {
     case .bytes(let received): return Int32(received)
     case .ended: return 0
     case .failed: return -1
@@ -57,7 +57,7 @@ private func socketBIORead(_ bio: OpaquePointer?, _ buffer: UnsafeMutablePointer
 private func socketBIOWrite(_ bio: OpaquePointer?, _ buffer: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
     BIO_clear_flags(bio, retryFlags)
     guard let socket = socket(bio), let buffer, count > 0 else { return -1 }
-    switch socket.send(buffer, count: Int(count)) {
+    switch socket.sendInOrder(buffer, count: Int(count)) {
     case .bytes(let sent): return Int32(sent)
     case .wouldBlock, .failed, .ended:
         // A broken socket is told as "later": the session stays fit for reading, since the reason why the peer went
@@ -72,7 +72,7 @@ private func socketBIOControl(
 ) -> Int {
     switch command {
     case BIO_CTRL_FLUSH: 1
-    case BIO_CTRL_EOF: socket(bio)?.isAtEnd == true ? 1 : 0
+    case BIO_CTRL_EOF: socket(bio)?.isAtEndForTLS == true ? 1 : 0
     default: 0
     }
 }

@@ -31,7 +31,21 @@ final class StreamSocket {
     /// Why reading is no longer possible, or 0.
     private(set) var readErrno: Int32 = 0
 
+    /// Lends buffers; made before TLS uses the socket.
+    var spares = SpareBuffers()
+    /// Whether what TLS writes is collected for `flush`.
+    var isGathering = false
+    /// What TLS wrote and the kernel has not taken, from `unsentStart` on.
+    private var unsent: [UInt8] = []
+    private var unsentStart = 0
+    /// What the kernel gave and TLS has not taken.
+    private var unread: [UInt8] = []
+    private var unreadRange = 0..<0
+
     init(_ descriptor: OwnedDescriptor) { self.descriptor = descriptor }
+
+    /// Bytes that TLS wrote and the kernel has not taken.
+    var unsentByteCount: Int { unsent.count - unsentStart }
 
     func note(_ events: UInt32) {
         if events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 {
@@ -91,6 +105,74 @@ final class StreamSocket {
                 return .failed(errno: writeErrno)
             }
         }
+    }
+
+    // MARK: For TLS, whose records are small
+
+    /// Reads as `receive` does, but takes more from the kernel than is asked for: records come many at a time.
+    func receiveAhead(into buffer: UnsafeMutableRawPointer, count: Int) -> TransferResult {
+        if unreadRange.isEmpty {
+            if unread.count < TransportLimits.readAheadBytes { spares.takeReadBuffer(&unread) }
+            let result = unread.withUnsafeMutableBytes { all in
+                all.baseAddress.map { receive(into: $0, count: all.count) } ?? .wouldBlock
+            }
+            guard case .bytes(let received) = result else {
+                spares.giveReadBuffer(&unread)
+                return result
+            }
+            unreadRange = 0..<received
+        }
+        let taken = min(count, unreadRange.count)
+        unread.withUnsafeBytes { all in
+            buffer.copyMemory(from: all.baseAddress! + unreadRange.lowerBound, byteCount: taken)
+        }
+        unreadRange = (unreadRange.lowerBound + taken)..<unreadRange.upperBound
+        if unreadRange.isEmpty { spares.giveReadBuffer(&unread) }
+        return .bytes(taken)
+    }
+
+    /// Whether the end of the stream is the next that TLS gets to see.
+    var isAtEndForTLS: Bool { isAtEnd && unreadRange.isEmpty }
+
+    /// Gives the buffer back, and keeps what is in it, mostly a part of a record, in memory of its size.
+    func compactUnread() {
+        guard unread.count > unreadRange.count else { return }
+        let rest = Array(unread[unreadRange])
+        spares.giveReadBuffer(&unread)
+        unread = rest
+        unreadRange = 0..<rest.count
+    }
+
+    /// Sends bytes behind those that wait, or has them wait while it is gathering.
+    func sendInOrder(_ bytes: UnsafeRawPointer, count: Int) -> TransferResult {
+        guard isGathering else {
+            guard flush() else { return writeErrno != 0 ? .failed(errno: writeErrno) : .wouldBlock }
+            return send(bytes, count: count)
+        }
+        if unsentByteCount >= TransportLimits.gatheredBytesMax, !flush(),
+            unsentByteCount >= TransportLimits.gatheredBytesMax
+        {
+            return writeErrno != 0 ? .failed(errno: writeErrno) : .wouldBlock
+        }
+        if unsent.isEmpty { spares.takeWriteBuffer(&unsent) }
+        unsent.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
+        return .bytes(count)
+    }
+
+    /// Sends what waits; returns whether nothing waits any more.
+    func flush() -> Bool {
+        while unsentByteCount > 0 {
+            let result = unsent.withUnsafeBytes { all in
+                all.baseAddress.map { send($0 + unsentStart, count: all.count - unsentStart) } ?? .wouldBlock
+            }
+            guard case .bytes(let sent) = result else { return false }
+            unsentStart += sent
+        }
+        if unsentStart > 0 {
+            unsentStart = 0
+            spares.giveWriteBuffer(&unsent)
+        }
+        return true
     }
 
     func endWriting() { _ = shutdown(descriptor.number, Int32(SHUT_WR)) }

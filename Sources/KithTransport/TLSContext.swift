@@ -70,8 +70,7 @@ public final class TLSContext: @unchecked Sendable {
         }
         kith_SSL_CTX_harden(context)
         SSL_CTX_set_num_tickets(context, 0)
-        kith_SSL_CTX_set_buffers(
-            context, TransportLimits.tlsReadAheadBytes, TransportLimits.peerCertificateBytesMax)
+        kith_SSL_CTX_set_max_cert_list(context, TransportLimits.peerCertificateBytesMax)
         SSL_CTX_set_verify(
             context, SSL_VERIFY_PEER | (takesNoCertificate ? 0 : SSL_VERIFY_FAIL_IF_NO_PEER_CERT), nil)
         SSL_CTX_set_cert_verify_callback(context, verifyPeerCertificate, nil)

@@ -1,7 +1,7 @@
 /// Every number of this room, each with its effect.
 public enum TransportLimits {
     /// Bytes of the one read buffer that all connections of the loop share: the largest piece `onReceive` gets.
-    public static let readBufferBytes = 64 * 1024
+    public static let readBufferBytes = 128 * 1024
     /// Bytes one connection may read in one turn of the loop before the others have theirs.
     public static let readBytesPerTurnMax = 256 * 1024
     /// Bytes one connection may write in one turn of the loop before the others have theirs.
@@ -11,9 +11,13 @@ public enum TransportLimits {
     /// Bytes of consumed output after which the rest is moved to the front of its buffer.
     static let outputCompactionBytes = 64 * 1024
     /// Bytes of an empty output buffer's memory that are kept for the next write.
-    static let outputKeptBytesMax = 256 * 1024
-    /// Bytes OpenSSL asks the socket for at once: several TLS records come with one system call.
-    static let tlsReadAheadBytes = 64 * 1024
+    static let outputKeptBytesMax = 320 * 1024
+    /// Bytes taken from the kernel at once for TLS: several records come with one system call.
+    static let readAheadBytes = 128 * 1024
+    /// Bytes of TLS records that are collected and given to the kernel with one system call.
+    static let gatheredBytesMax = 128 * 1024
+    /// A TLS record at its largest (RFC 8446, section 5.2, and RFC 5246, section 6.2.3), with its header.
+    static let tlsRecordBytesMax = 16 * 1024 + 2_048 + 5
     /// Bytes of certificates a peer may send in the handshake; a node's chain is one certificate.
     static let peerCertificateBytesMax = 16 * 1024
 

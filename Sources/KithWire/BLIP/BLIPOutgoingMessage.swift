@@ -2,9 +2,12 @@
 final class BLIPOutgoingMessage {
     private let properties: BLIPProperties
     private let lengthByteCount: Int
-    /// The bytes of the body that are at hand; those before `bodyOffset` are in frames already.
+    /// The bytes of the body that are at hand, or the first of them; those before `bodyOffset` are in frames already.
     private var body: [UInt8]
     private var bodyOffset = 0
+    /// The pieces of a pulled body that follow `body`, none of them empty. Pieces stay as they came: large ones are not moved.
+    private var following: [[UInt8]] = []
+    private var followingByteCount = 0
     /// Plain bytes already put into frames, of the length and the properties.
     private var headOffset = 0
     /// Bytes of a pulled body that its owner still has to hand over.
@@ -17,6 +20,8 @@ final class BLIPOutgoingMessage {
     var isStarved = false
     /// Whether the response to this request is handed out as it comes.
     let streamsResponse: Bool
+    /// Sending pauses when so many bytes are not acknowledged.
+    private let windowBytes: UInt64
 
     let type: UInt64
     let isUrgent: Bool
@@ -35,7 +40,8 @@ final class BLIPOutgoingMessage {
 
     init(
         _ message: BLIPOutgoing, type: UInt64, number: UInt64, isUrgent: Bool, tag: UInt64, pullTag: UInt64? = nil,
-        outstandingByteCount: Int = 0, streamsResponse: Bool = false
+        outstandingByteCount: Int = 0, streamsResponse: Bool = false,
+        windowBytes: Int = WireLimits.blipUnacknowledgedBytesMax
     ) {
         properties = message.properties
         body = message.body
@@ -49,6 +55,7 @@ final class BLIPOutgoingMessage {
         self.pullTag = pullTag
         self.outstandingByteCount = outstandingByteCount
         self.streamsResponse = streamsResponse
+        self.windowBytes = UInt64(windowBytes)
     }
 
     var key: BLIPMessageKey {
@@ -57,26 +64,33 @@ final class BLIPOutgoingMessage {
 
     private var headByteCount: Int { lengthByteCount + properties.block.count }
     /// The bytes at hand that are in no frame yet.
-    var availableByteCount: Int { headByteCount - headOffset + body.count - bodyOffset }
+    var availableByteCount: Int { headByteCount - headOffset + body.count - bodyOffset + followingByteCount }
     /// The bytes that are in no frame yet, those included that are still to be handed over.
     var remainingByteCount: Int { availableByteCount + outstandingByteCount }
 
     /// Whether the peer must acknowledge more before the next frame.
     var isOverWindow: Bool {
-        sentBytes - acknowledgedBytes >= UInt64(WireLimits.blipUnacknowledgedBytesMax)
+        sentBytes - acknowledgedBytes >= windowBytes
     }
 
     /// Takes the next bytes of a pulled body; what is beyond its announced length is left out.
     func add(_ bytes: [UInt8]) {
         let taken = min(bytes.count, outstandingByteCount)
-        if bodyOffset == body.count, taken == bytes.count {
-            body = bytes
-        } else {
-            body.removeFirst(bodyOffset)
-            bytes[..<taken].withUnsafeBytes { body.append(contentsOf: $0) }
-        }
-        bodyOffset = 0
+        guard taken > 0 else { return }
         outstandingByteCount -= taken
+        let piece = taken == bytes.count ? bytes : Array(bytes[..<taken])
+        if bodyOffset == body.count {
+            body = piece
+            bodyOffset = 0
+            return
+        }
+        followingByteCount += taken
+        if let last = following.indices.last, following[last].count + taken <= WireLimits.blipBigFrameBytes {
+            // So that an owner with very small pieces makes no long list of them.
+            following[last] += piece
+        } else {
+            following.append(piece)
+        }
     }
 
     /// Lets a pulled body end with the bytes at hand.
@@ -98,9 +112,17 @@ final class BLIPOutgoingMessage {
             headOffset += taken
             left -= taken
         }
-        if left > 0 {
-            out.append(contentsOf: body[bodyOffset..<(bodyOffset + left)])
-            bodyOffset += left
+        while left > 0 {
+            let taken = min(left, body.count - bodyOffset)
+            out.append(contentsOf: body[bodyOffset..<(bodyOffset + taken)])
+            bodyOffset += taken
+            left -= taken
+            if bodyOffset == body.count, !following.isEmpty {
+                // A few at most: a piece is asked for when little is at hand.
+                body = following.removeFirst()
+                followingByteCount -= body.count
+                bodyOffset = 0
+            }
         }
     }
 }
