@@ -3,7 +3,7 @@ enum CommandTable {
     static let all: [any Command.Type] = [
         InitCommand.self, UpCommand.self, StatusCommand.self, IDCommand.self, PairCommand.self, PairAcceptCommand.self,
         PairInviteCommand.self, PairJoinCommand.self,
-        TrustCommand.self, UntrustCommand.self, PeersCommand.self, PeersSetCommand.self,
+        TrustCommand.self, UntrustCommand.self, PeersCommand.self, PeersAddCommand.self, PeersSetCommand.self,
         PeersShowCommand.self, PeersRenameCommand.self, PeersVerifyCommand.self, PeersRevokeCommand.self,
         PeersRestoreCommand.self, CertRenewCommand.self, CertRequestCommand.self, CertInstallCommand.self,
         KeyRotateCommand.self,

@@ -9,7 +9,7 @@ struct AddressBook {
     private var discovered: [String: [SocketAddress]] = [:]
     /// The short IDs in `discovered`, oldest first: anybody on the network can make up new ones.
     private var discoveredOrder: [String] = []
-    private var configured: [SocketAddress] = []
+    private(set) var configured: [SocketAddress] = []
     /// Who answered at a configured address.
     private var owners: [SocketAddress: NodeID] = [:]
     /// The address at which a peer was last reached: tried first.
@@ -44,6 +44,21 @@ struct AddressBook {
         lastGood[id] = nil
         for (address, owner) in owners where owner == id { owners[address] = nil }
     }
+
+    /// Adds an address that a person has given, unless it is there.
+    mutating func configure(_ address: SocketAddress) {
+        if !configured.contains(address) { configured.append(address) }
+    }
+
+    /// Takes back an address that a person has given, and that somebody answers there.
+    mutating func unconfigure(_ address: SocketAddress) {
+        configured.removeAll { $0 == address }
+        owners[address] = nil
+        for (id, good) in lastGood where good == address { lastGood[id] = nil }
+    }
+
+    /// Who answers at a configured address, as far as known.
+    func owner(of address: SocketAddress) -> NodeID? { owners[address] }
 
     /// Configured addresses at which nobody has answered yet.
     var unowned: [SocketAddress] { configured.filter { owners[$0] == nil } }

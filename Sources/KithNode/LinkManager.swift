@@ -114,6 +114,15 @@ final class LinkManager {
     /// A node has answered at an address, with its key.
     func answered(_ id: NodeID, at address: SocketAddress) { addresses.note(id, at: address) }
 
+    /// A person has given an address: who could not be reached before may be reached there.
+    func configure(_ address: SocketAddress) {
+        addresses.configure(address)
+        networkChanged()
+    }
+
+    /// A person has taken an address back. A link that is there stays.
+    func unconfigure(_ address: SocketAddress) { addresses.unconfigure(address) }
+
     /// Discovery saw a node: its addresses are good now.
     func discovered(shortID: String, addresses found: [SocketAddress]) {
         let hasNew = addresses.add(found, shortID: shortID)

@@ -16,6 +16,8 @@ public enum NodeLimits {
     public static let sharingSecondsMax: Int64 = 5
     /// Addresses kept for one peer; the oldest is forgotten first.
     public static let addressesPerPeerMax = 32
+    /// Addresses of peers that people may give: one at which nobody has answered is tried for every peer.
+    static let addressesGivenMax = 64
     /// Nodes kept in the list of those nearby.
     public static let nearbyMax = 256
     /// Links that one client which is no Kith node may have to one database: an app has one for each of its replicators.

@@ -115,6 +115,12 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether it is a link-local IPv6 address (fe80::/10) without its interface, which cannot be dialled (RFC 4007 §6).
+    public var needsScope: Bool {
+        guard case .ipv6(let bytes, scope: "") = hostValue else { return false }
+        return bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
+    }
+
     /// The address as it is read.
     public var description: String {
         if case .ipv6 = hostValue { return "[\(host)]:\(port)" }

@@ -39,6 +39,21 @@ struct AddressBookTests {
         #expect(book.candidates(for: id(1)) == [new])
     }
 
+    @Test("an address that is given is tried for everybody at once, and one that is taken back for nobody")
+    func given() throws {
+        let here = try address("[fe80::1%eth0]")
+        var book = AddressBook(configured: [])
+        book.configure(here)
+        book.configure(here)
+        #expect(book.configured == [here])
+        #expect(book.candidates(for: id(1)).map(\.description) == ["[fe80::1%eth0]:4984"])
+        book.note(id(2), at: here)
+        #expect(book.owner(of: here) == id(2))
+        book.unconfigure(here)
+        #expect(book.candidates(for: id(1)).isEmpty)
+        #expect(book.candidates(for: id(2)).isEmpty)
+    }
+
     @Test("says whether an address is new, and forgets the oldest of many short IDs")
     func bounded() throws {
         var book = AddressBook(configured: [])

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from kithtest import LONG, Node, await_converged, converged, wait_for, winner
+from kithtest import LONG, ROOT, Node, await_converged, converged, wait_for, winner
 from lan import LAN_SH, LanTestCase, pid_of_lan_processes
 from terminal import Terminal
 
@@ -176,7 +176,7 @@ class OnLan(LanTestCase):
         wait_for("the document on the other node", lambda: b.has("clinic", "x", rev))
 
     def test_without_avahi(self):
-        """without Avahi a node says 'discovery off' and what to do, and reaches its peer by --peer"""
+        """without Avahi a node says 'discovery off' and what to do, and reaches its peer at an IPv6 address it is given"""
         self.make_lan(2, LAN_AVAHI=0)
         a = self.node_on(1)
         discovery = a.status()["node"]["discovery"]
@@ -184,12 +184,26 @@ class OnLan(LanTestCase):
         self.assertIn("avahi-daemon", discovery["remedy"])
         self.assertIn("discovery off", a.check("status").lower())
         a.await_log("discovery off")
-        b = self.node_on(2, "--peer", f"10.77.0.1:{a.port}")
+        b = self.node_on(2)
         self.pair_all([a, b])
         for node in (a, b):
             node.create("clinic")
         rev = a.put("clinic", "x", {"n": 1})
+        self.assertRefused(b.run("peers", "add", "fe80::77:ff:fe00:1"), 19, "%eth0")
+        self.assertRefused(b.run("peers", "add", f"10.77.0.2:{b.port}"), 19, "own address")
+        b.check("peers", "add", f"[fe80::77:ff:fe00:1%eth0]:{a.port}")
         wait_for("the document on the other node", lambda: b.has("clinic", "x", rev))
+        self.assertIn(f"[fe80::77:ff:fe00:1%eth0]:{a.port}", b.check("peers", "add"))
+        self.assertIn("reception", b.check("peers", "add"))
+        # Kept over a restart, and taken back.
+        b.stop()
+        b.start()
+        rev = a.put("clinic", "y", {"n": 1})
+        wait_for("the document on the other node", lambda: b.has("clinic", "y", rev))
+        b.check("peers", "add", f"[fe80::77:ff:fe00:1%eth0]:{a.port}", "--remove")
+        self.assertEqual(b.check("peers", "add"), "")
+        self.assertRefused(b.run("peers", "add", "10.77.0.300"), 19, "not an address")
+        self.assertRefused(b.run("peers", "add", "fe80::77:ff:fe00:1%eth0", "--remove"), 10, "no address that was given")
 
     def test_network_comes(self):
         """without Avahi a node notices that it is on the network now, and dials at once whom it could not reach"""
@@ -286,6 +300,23 @@ class OnLan(LanTestCase):
         wait_for("the document on the right node", lambda: b.has("clinic", "x", rev), seconds=120)
         self.await_all_in_sync([a, b])
         self.assertEqual(c.status()["peers"], [])
+
+    @unittest.skipUnless(LONG, "only with --long")
+    def test_site_with_unreachable_addresses(self):
+        """nodes of a site that have, before the good one, an address which leads nowhere from the other, find each other"""
+        self.make_lan(2)
+        site, authority = [ROOT / "certs" / "site"], self.folder / "authority"
+        subprocess.run([*site, "ca", authority, "Clinic"], check=True, capture_output=True)
+        nodes = [self.home_on(number) for number in (1, 2)]
+        for number, node in enumerate(nodes, 1):
+            self.on(number, f"ip addr add 10.7{number}.0.{number}/24 dev eth0")  # each in a network of its own
+            made = self.folder / f"{node.name}-made"
+            subprocess.run([*site, "node", authority, node.name, made], check=True, capture_output=True)
+            node.check("init", "--name", node.name, "--ca", authority / "ca.pem", "--grant", "clinic=both",
+                       "--certificate", made / "certificate.pem", "--key", made / "key.pem")
+            node.start()
+            node.create("clinic")
+        self.await_all_in_sync(nodes)
 
     @unittest.skipUnless(LONG, "only with --long")
     def test_other_address(self):

@@ -69,6 +69,7 @@ final class RESTRouter {
         case "peers" where request.path.count == 4 && request.path[3] == "sharing":
             try sharing(exchange, request.path[2])
         case "peers" where request.path.count == 4: try await trust(exchange, request.path[2], request.path[3])
+        case "addresses" where request.path.count <= 3: try addresses(exchange)
         case "certificate" where request.path.count == 2: try certificate(exchange)
         case "users" where request.path.count <= 3: try await users(exchange, name: request.path.dropFirst(2).first)
         case "pairings": try await pairings(exchange)

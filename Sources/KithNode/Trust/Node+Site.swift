@@ -28,7 +28,7 @@ extension Node {
     private func askStrangers() {
         let known = home.peerBook.peers
         for entry in nearby.all where !known.contains(where: { $0.id.short == entry.shortID }) {
-            if let address = links.addresses.discovered(shortID: entry.shortID).first { trustManager.ask(address) }
+            trustManager.ask(oneOf: links.addresses.discovered(shortID: entry.shortID))
         }
         for address in links.addresses.unowned { trustManager.ask(address) }
     }

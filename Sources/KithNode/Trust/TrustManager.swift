@@ -152,7 +152,7 @@ final class TrustManager {
     func ask(_ address: SocketAddress) {
         let now = Double(EventLoop.monotonicNanoseconds) / 1e9
         let last = asked[address]
-        guard !isStopped, last.map({ now - $0.seconds >= $0.wait }) ?? true,
+        guard !isStopped, isDue(address, now),
             links.count(where: { $0.target == nil && !$0.isInbound }) < NodeLimits.trustExchangesMax
         else { return }
         if asked.count >= NodeLimits.nearbyMax, last == nil {
@@ -163,6 +163,20 @@ final class TrustManager {
         let link = TrustLink(dialling: [address], target: nil, manager: self)
         links.append(link)
         link.start()
+    }
+
+    /// Asks at one of the addresses at which a node is seen, each time at the next of those that were not asked lately: a node may
+    /// have some that lead nowhere from here, and whoever claims its short ID some at which another answers.
+    func ask(oneOf addresses: [SocketAddress]) {
+        let places = addresses.map(\.description)
+        guard !links.contains(where: { !$0.isInbound && places.contains($0.address) }) else { return }
+        let now = Double(EventLoop.monotonicNanoseconds) / 1e9
+        if let next = addresses.first(where: { isDue($0, now) }) { ask(next) }
+    }
+
+    /// Whether an address was not asked lately.
+    private func isDue(_ address: SocketAddress, _ now: Double) -> Bool {
+        asked[address].map { now - $0.seconds >= $0.wait } ?? true
     }
 
     /// Dials a peer that has something to tell and cannot dial itself, one time after the other.
