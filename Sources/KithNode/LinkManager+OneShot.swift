@@ -205,8 +205,6 @@ extension LinkManager {
             guard let self, let slot, let link else { return }
             slot.oneShots.removeAll { $0 === link }
             let status = link.status
-            // What it knew is newer, also when it is less: the peer may have begun anew.
-            slot.sentThrough.merge(status.sentThrough) { $1 }
             if replication?.request.directions == .both { slot.directions = status.directions }
             if link.isPairInSync {
                 slot.lastInSyncSeconds = WallClock.seconds
@@ -214,7 +212,7 @@ extension LinkManager {
             log(
                 "\(name(slot.key.peer))  \(slot.key.database)  replicated once: \(status.revisionsSent) sent, \(status.revisionsReceived) received, \(status.refusals) refused; \(error.message)"
             )
-            if !slot.isLinked { count(slot) }
+            keepProgress(slot, link)
             if let replication {
                 ended(replication, status, error)
             }

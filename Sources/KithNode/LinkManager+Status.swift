@@ -67,9 +67,14 @@ extension LinkManager {
     }
 
     /// Up to which sequence everything of a collection is at a peer, as far as its link knows, or knew when there was one.
-    func sentThrough(to peer: NodeID, _ database: DatabaseName, _ collection: CollectionName) -> UInt64? {
-        guard let slot = slot(LinkKey(peer: peer, database: database)) else { return nil }
-        return slot.links.compactMap { $0.status.sentThrough[collection] }.max() ?? slot.sentThrough[collection]
+    ///
+    /// - Returns: `through`: that sequence, `nil` when only what was saved says it; and what of the changes behind it came from the peer.
+    func sentThrough(
+        to peer: NodeID, _ database: DatabaseName, _ collection: CollectionName
+    ) -> (through: UInt64?, received: SequenceRanges?) {
+        guard let slot = slot(LinkKey(peer: peer, database: database)) else { return (nil, nil) }
+        if let through = slot.links.compactMap({ $0.status.sentThrough[collection] }).max() { return (through, nil) }
+        return (slot.sentThrough[collection], slot.received[collection])
     }
 
     /// Whether there is a link, and whether the peer has the database, as far as is known.

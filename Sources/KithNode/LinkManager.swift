@@ -345,59 +345,18 @@ final class LinkManager {
         if link.status.state == .idle { slot.lastInSyncSeconds = link.lastHeardWallSeconds }
         slot.lastHeardSeconds = link.lastHeardWallSeconds
         if slot.link === link { set(nil, slot) } else { slot.clients.removeAll { $0 === link } }
-        // What the last link knew is newer than what was saved, also when it is less: the peer may have begun anew.
-        slot.sentThrough.merge(link.status.sentThrough) { $1 }
         slot.directions = link.status.directions
         slot.sinceSeconds = WallClock.seconds
         slot.wasInSync = false
         // A client that has what it wanted says goodbye, and that is all.
         if error.code != .closed || link.peerIsKith { slot.noteError(error.message, error.code) }
         log("\(name(slot.key.peer))  \(slot.key.database)  link ended: \(error.message)")
-        if !slot.isLinked { count(slot) }
+        keepProgress(slot, link)
         if link.peerIsKith || link.role == .active {
             slot.keeper.ended(moment())
             arm(slot)
         }
         onChange?()
-    }
-
-    // MARK: Status
-
-    /// Reads how much the absent peer is known to have, and counts what waits for it.
-    func count(_ slot: LinkSlot) {
-        guard !slot.isCounting, let database = registry.find(slot.key.database) else { return }
-        slot.isCounting = true
-        let name = PeerLink.progressName(slot.key.peer)
-        let sequences = database.lastSequences
-        let acknowledged = slot.sentThrough
-        let filterTag = filter(slot.key)?.tag
-        Task { @LoopActor in
-            let answer = try? await database.read { snapshot -> (inSync: Int64?, waiting: Int?) in
-                var (inSync, waiting): (Int64?, Int?) = (nil, 0)
-                for collection in try snapshot.collections() {
-                    let snapshot = try snapshot.collection(collection)
-                    let progress = try snapshot.localDocument(name).flatMap(PeerProgress.init(parsing:))
-                    // What went through another filter says nothing of what this one lets pass.
-                    let isOther = progress != nil && progress?.filterTag != filterTag
-                    if let through = acknowledged[collection] ?? (isOther ? nil : progress?.sentThrough ?? 0) {
-                        let count = try snapshot.pendingCount(since: through)
-                        waiting = waiting.map { $0 + count }
-                    } else {
-                        waiting = nil
-                    }
-                    guard !isOther else { continue }
-                    inSync = max(inSync ?? .min, progress?.lastInSyncWallSeconds ?? .min)
-                }
-                return (inSync == .min ? nil : inSync, waiting)
-            }
-            slot.isCounting = false
-            guard let answer else { return }
-            slot.waiting = answer.waiting
-            if slot.lastInSyncSeconds == nil { slot.lastInSyncSeconds = answer.inSync }
-            onChange?()
-            // More came while it was counted.
-            if database.lastSequences != sequences, !slot.isLinked { count(slot) }
-        }
     }
 
     func slot(_ key: LinkKey) -> LinkSlot? { slots[key] }

@@ -35,6 +35,8 @@ final class LinkSlot {
     var lastHeardSeconds: Int64?
     /// For each collection the sequence up to which every change is at the peer, as the last link knew.
     var sentThrough: [CollectionName: UInt64] = [:]
+    /// Behind that, what came from the peer on links over which nothing was sent to it.
+    var received: [CollectionName: SequenceRanges] = [:]
     /// Whether the peer has answered that it has no database of this name.
     var isAbsentThere = false
     /// Whether the peer has answered that it replicates the database only when somebody asks for it there.

@@ -22,7 +22,7 @@ extension Node {
         let peers = home.peerBook.peers.filter { peer == nil || $0.id == peer }
         let known = peers.map {
             (
-                through: links.sentThrough(to: $0.id, name, collection), progressName: PeerLink.progressName($0.id),
+                sent: links.sentThrough(to: $0.id, name, collection), progressName: PeerLink.progressName($0.id),
                 filterTag: links.filter(LinkKey(peer: $0.id, database: name))?.tag
             )
         }
@@ -31,13 +31,15 @@ extension Node {
             let document = try snapshot.document(id)
             let refusals = try snapshot.refusals(id: id.text, limit: StoreLimits.refusalsMax)
             let obsolete = Set(try snapshot.obsolete(refusals))
-            let places = try known.map { known -> (sent: UInt64?, before: Int?) in
+            let places = try known.map { known -> (isSent: Bool?, before: Int?) in
                 let saved = try snapshot.localDocument(known.progressName).flatMap(PeerProgress.init(parsing:))
-                let isOther = saved?.filterTag != known.filterTag
-                let sent = known.through ?? (isOther ? nil : saved?.sentThrough)
-                guard let sent, let document, document.sequence > sent else { return (sent, nil) }
-                let after = try snapshot.pendingCount(since: document.sequence)
-                return (sent, max(0, try snapshot.pendingCount(since: sent) - after - 1))
+                // Where nothing was saved, nobody has ever looked.
+                guard saved != nil || known.sent.through != nil,
+                    let progress = LinkManager.progress(
+                        saved, known.sent.through, known.sent.received, filterTag: known.filterTag)
+                else { return (nil, nil) }
+                guard let document, !progress.includes(document.sequence) else { return (true, nil) }
+                return (false, try progress.pendingCount(snapshot, before: document.sequence))
             }
             return (document, refusals.filter { !obsolete.contains($0.key) && $0.key.collection == collection }, places)
         }
@@ -56,10 +58,10 @@ extension Node {
             let state: DocumentExplanation.State =
                 if !isShared {
                     .notShared
-                } else if !passes || (!isSent && (document?.sequence ?? 0) > place.sent ?? 0) {
+                } else if !passes || (!isSent && document != nil && place.isSent != true) {
                     .notSent
-                } else if let document, let through = place.sent {
-                    document.sequence > through ? .waiting : sent != nil ? .refused : .there
+                } else if document != nil, let isThere = place.isSent {
+                    !isThere ? .waiting : sent != nil ? .refused : .there
                 } else {
                     sent != nil || received != nil ? .refused : .unknown
                 }

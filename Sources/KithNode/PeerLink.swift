@@ -96,6 +96,8 @@ final class PeerLink {
     var status: ReplicationStatus { session.status }
     /// Whether it is known that the pair has all of each other that may travel.
     var isPairInSync: Bool { session.isPairInSync }
+    /// What came into collections of which nothing was sent.
+    var received: [CollectionName: ReceivedChanges] { session.received }
 
     /// Says which documents were refused on earlier links, and which of them are to be offered once more.
     func noteRefused(_ documents: [CollectionName: [DocumentID]], retrying: [CollectionName: [DocumentID]]) {

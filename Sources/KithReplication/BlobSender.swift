@@ -33,6 +33,9 @@ final class BlobSender {
         self.limits = session.configuration.limits
     }
 
+    /// Whether the peer may ask for attachments.
+    var isNeeded: Bool { !needed.isEmpty }
+
     // MARK: Inputs
 
     /// A revision with these attachments is on its way.
@@ -51,6 +54,7 @@ final class BlobSender {
     /// `getAttachment` or `proveAttachment`.
     func receive(_ message: BLIPMessage) {
         guard !message.isNoReply else { return }
+        session.activity.blobs += 1
         guard waiting.count - waitingHead < limits.waitingBlobRequestsMax else {
             return session.replyError(domain: "HTTP", code: 503, "too many attachments are asked for", to: message)
         }
@@ -125,6 +129,7 @@ final class BlobSender {
         ) { [unowned self] result in
             if case .blobPiece(let bytes, read.length) = result, !bytes.isEmpty {
                 session.standing.attachmentBytesSent += UInt64(bytes.count)
+                session.activity.blobs += 1
                 session.provide(bytes, toPull: tag)
                 let offset = read.offset + UInt64(bytes.count)
                 reads[tag] = offset < read.length ? Read(digest: read.digest, offset: offset, length: read.length) : nil

@@ -174,9 +174,12 @@ final class CollectionReplicator {
         }
     }
 
-    func send(_ request: consuming BLIPOutgoing, then handler: ((BLIPMessage) -> Void)? = nil) {
+    func send(
+        _ request: consuming BLIPOutgoing, ifUnanswered patience: AwaitedReply.Patience? = nil,
+        then handler: ((BLIPMessage) -> Void)? = nil
+    ) {
         name(&request)
-        session.send(request, for: self, then: handler)
+        session.send(request, for: self, ifUnanswered: patience, then: handler)
     }
 
     /// Sends a request whose response is handed out as it comes, see `ReplicationSession.send`.

@@ -296,8 +296,12 @@ final class Puller {
             if case .inserted(let sequence) = insertion.outcome {
                 session.standing.revisionsReceived += 1
                 session.noteArrival(item.name, in: replicator.collection, isOutgoing: false)
-                replicator.pusher?.noteEcho(
-                    item.revision.revision, sequence, after: insertion.previousSequence)
+                if let pusher = replicator.pusher {
+                    pusher.noteEcho(item.revision.revision, sequence, after: insertion.previousSequence)
+                } else {
+                    session.received[replicator.collection, default: ReceivedChanges()].note(
+                        sequence, after: insertion.previousSequence)
+                }
             }
             replicator.taken(item.name, isOutgoing: false)
             session.reply(to: item.number)

@@ -122,6 +122,15 @@ public struct ReplicationLimits: Sendable {
     public var recountedDocumentsPerSecond = 50_000.0
     /// A body of at least this many bytes is compressed. Below it, deflate costs more time than the bytes on a LAN.
     public var compressedBodyBytesMin = 1_024
+    /// How often it is looked which requests the peer has not answered.
+    public var answerLookSeconds = 30.0
+    /// After how many looks an answer has been waited for too long. More bears a peer whose disk stands still for longer, less has the
+    /// others wait for less time.
+    public var unansweredLooksMax = 10
+    /// How long an answer is waited for at least, from when the request has gone out.
+    public var unansweredSecondsMax: Double { answerLookSeconds * Double(unansweredLooksMax) }
+    /// Documents that a client never answers and that are not waited for any more; beyond, the link is ended.
+    public var unansweredGivenUpMax = 100
     /// Bytes of answers and messages that wait to be sent; a peer that sends and does not read is cut off there. The
     /// windows keep an honest link far below.
     public var outgoingBytesMax = 64 << 20

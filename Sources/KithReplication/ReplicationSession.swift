@@ -63,10 +63,17 @@ public final class ReplicationSession {
     let blip: BLIPConnection
     private var requests: [PendingRequest] = []
     private var nextToken: UInt64 = 1
-    /// Who waits for an answer, with the collection that it is about.
-    private typealias Waiter<Answer> = (replicator: CollectionReplicator?, handle: (Answer) -> Void)
-    private var storeHandlers: [UInt64: Waiter<StoreResult>] = [:]
-    private var replyHandlers: [UInt64: Waiter<BLIPMessage>] = [:]
+    /// Who waits for an answer of the store, with the collection that it is about.
+    private var storeHandlers: [UInt64: (replicator: CollectionReplicator?, handle: (StoreResult) -> Void)] = [:]
+    var replyHandlers: [UInt64: AwaitedReply] = [:]
+    /// When it is looked next which requests are not answered; what has happened until the last look, and until now.
+    var nextLookSeconds: Double?
+    var activityAtLook = Activity()
+    var activity = Activity()
+    /// How often all that was queued had gone out.
+    private(set) var outputEmptied: UInt64 = 0
+    /// Requests whose answer nobody waits for any more.
+    var givenUpCount = 0
     private var partHandlers: [UInt64: ([UInt8]) -> Void] = [:]
     private(set) lazy var blobSender = BlobSender(session: self)
     let windows = SharedWindows()
@@ -104,6 +111,8 @@ public final class ReplicationSession {
     /// Those that the peer said are not there: they are opened when it names them.
     var notAtPeer: Set<CollectionName> = []
     private var refusedDocuments = RefusedDocuments()
+    /// What came into collections of which nothing was sent: nobody else says that it need not be sent.
+    public internal(set) var received: [CollectionName: ReceivedChanges] = [:]
     /// Documents that the peer refused before, and that wait for their collection to be replicated.
     private var toRetry: [CollectionName: [DocumentID]] = [:]
 
@@ -174,10 +183,13 @@ public final class ReplicationSession {
                 case .request(let message): handle(message)
                 case .response(let tag, let message):
                     if !partHandlers.isEmpty { partHandlers[tag] = nil }
+                    activity.answers += 1
                     guard let waiter = replyHandlers.removeValue(forKey: tag) else { return }
                     if let replicator = waiter.replicator { touch(replicator) }
                     waiter.handle(message)
-                case .responsePart(let tag, let bytes): partHandlers[tag]?(bytes)
+                case .responsePart(let tag, let bytes):
+                    activity.answers += 1
+                    partHandlers[tag]?(bytes)
                 }
             }
         } catch {
@@ -248,7 +260,8 @@ public final class ReplicationSession {
         guard ended == nil else { return }
         self.now = now
         isUnsettled = true
-        saveCheckpoints()
+        lookForAnswers()
+        if ended == nil { saveCheckpoints() }
     }
 
     // MARK: Outputs
@@ -265,7 +278,11 @@ public final class ReplicationSession {
     /// - Returns: whether a frame was appended. Each is one WebSocket binary message.
     public func appendNextFrame(to output: inout [UInt8]) -> Bool {
         settle()
-        guard blip.appendNextFrame(to: &output) else { return false }
+        guard blip.appendNextFrame(to: &output) else {
+            if blip.queuedBytes == 0 { outputEmptied += 1 }
+            return false
+        }
+        activity.frames += 1
         // There is room for more of the blobs under way.
         if ended == nil { blobSender.work() }
         return true
@@ -274,7 +291,11 @@ public final class ReplicationSession {
     /// When `tick` is wanted, in monotonic seconds; `nil` when nothing waits for time.
     public var nextDeadlineSeconds: Double? {
         settle()
-        return ended == nil ? checkpointDeadlineSeconds : nil
+        guard ended == nil else { return nil }
+        guard let checkpoint = checkpointDeadlineSeconds, let look = nextLookSeconds else {
+            return checkpointDeadlineSeconds ?? nextLookSeconds
+        }
+        return min(checkpoint, look)
     }
 
     /// Whether the shell should stop reading from the peer until a later answer of the store.
@@ -331,11 +352,22 @@ public final class ReplicationSession {
 
     func send(
         _ request: BLIPOutgoing, for replicator: CollectionReplicator? = nil,
-        then handler: ((BLIPMessage) -> Void)? = nil
+        ifUnanswered patience: AwaitedReply.Patience? = nil, then handler: ((BLIPMessage) -> Void)? = nil
     ) {
         let tag = makeTag()
-        if let handler { replyHandlers[tag] = (replicator, handler) }
+        if let handler { expectReply(tag, replicator, patience, handler) }
         blip.send(request, tag: tag)
+    }
+
+    private func expectReply(
+        _ tag: UInt64, _ replicator: CollectionReplicator?, _ patience: AwaitedReply.Patience? = nil,
+        _ handler: @escaping (BLIPMessage) -> Void
+    ) {
+        replyHandlers[tag] = AwaitedReply(
+            replicator: replicator, handle: handler, patience: patience, emptied: outputEmptied)
+        if nextLookSeconds == nil {
+            nextLookSeconds = now.monotonicSeconds + configuration.limits.answerLookSeconds
+        }
     }
 
     /// Sends a request whose response is handed out as it comes; whoever gets bytes says with `consume` when it is done.
@@ -350,7 +382,7 @@ public final class ReplicationSession {
             touch(replicator)
             part(bytes)
         }
-        replyHandlers[tag] = (replicator, handler)
+        expectReply(tag, replicator, nil, handler)
         blip.send(request, tag: tag, streamsResponse: true)
         return tag
     }

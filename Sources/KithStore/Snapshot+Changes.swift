@@ -36,6 +36,16 @@ extension Snapshot {
         }
     }
 
+    /// How many documents have their last change in a range of sequences; the cost grows with that number.
+    public final func changedCount(in range: ClosedRange<UInt64>) throws -> Int {
+        guard range.lowerBound <= UInt64(Int64.max) else { return 0 }
+        return try connection.with(.countBetween, in: number) { statement in
+            statement.bind(range.lowerBound, at: 1)
+            statement.bind(min(range.upperBound, UInt64(Int64.max)), at: 2)
+            return try statement.step() ? statement.int(0) : 0
+        }
+    }
+
     /// Documents in conflict by the bytes of their IDs; the cost grows with their number, not with the database.
     public final func conflicts(limit: Int, startingAfter: DocumentID? = nil) throws -> [Change] {
         guard limit > 0 else { return [] }

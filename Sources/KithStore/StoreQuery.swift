@@ -10,7 +10,7 @@ enum StoreQuery: Int, CaseIterable {
     case insertBlobUse, countBlobUse, discountBlobUses, deleteBlobUses, hasBlobUses
     case discountAllBlobUses, deleteAllBlobUses
     case unusedBlob, nextUnusedBlob, hideBlob, deletePieces, deleteBlob
-    case changes, changesDescending, sequence, pendingCount, countThrough
+    case changes, changesDescending, sequence, pendingCount, countThrough, countBetween
     case conflicts, allAscending, allDescending, allForDigest
     case localDocument, localDocuments, localDocumentCount, setLocalDocument, deleteLocalDocument
 
@@ -157,6 +157,7 @@ enum StoreQuery: Int, CaseIterable {
         case .sequence: "SELECT sequence FROM \(document) WHERE id = ?1"
         case .pendingCount: "SELECT count(*) FROM \(document) WHERE sequence > ?1"
         case .countThrough: "SELECT count(*) FROM \(document) WHERE sequence <= ?1"
+        case .countBetween: "SELECT count(*) FROM \(document) WHERE sequence BETWEEN ?1 AND ?2"
         case .conflicts:
             """
             SELECT sequence, id, revision, flags, tree FROM \(document) INDEXED BY conflict_\(collection)

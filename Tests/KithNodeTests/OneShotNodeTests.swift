@@ -91,6 +91,48 @@ struct OneShotNodeTests {
         await stop(a, b)
     }
 
+    @Test(
+        "what came from the peer is not to be sent to it, also where only one direction was asked for",
+        .timeLimit(.minutes(60)))
+    func oneDirection() async throws {
+        let (a, b) = try await pair()
+        for node in [a, b] {
+            try node.node.setSharing(with: node.id == a.id ? b.id : a.id) { $0.replication = .manual }
+        }
+        for id in ["x", "y"] { try await put(a, id) }
+        try await put(b, "own")
+        func explained(_ node: Running, _ id: String) async throws -> DocumentExplanation.State? {
+            try await node.node.explain(DocumentID(id), in: name).peers.first?.state
+        }
+        /// Waits until so many are said to be sent.
+        func expect(_ node: Running, _ count: Int) async {
+            await node.until { $0.peers.first?.databases.first?.toSend == count }
+        }
+        let pulled = OneShotRequest(database: name, peer: a.id, directions: .receive)
+        try await b.node.replicateOnce(pulled)
+        await expect(b, 1)
+        #expect(try await explained(b, "x") == .there)
+        #expect(try await explained(b, "own") == .waiting)
+        // An edit of what was pulled is to be sent, and one of the peer's that comes after it brings nothing new.
+        let x = try DocumentID("x")
+        try await b.node.database(name).write { transaction in
+            let parent = try transaction.document(x)?.revision
+            try transaction.put(x, body: Array(#"{"b":1}"#.utf8), parent: parent)
+        }
+        try await put(a, "z")
+        try await b.node.replicateOnce(pulled)
+        await expect(b, 2)
+        #expect(try await explained(b, "x") == .waiting)
+        #expect(try await explained(b, "z") == .there)
+        // The side to which something is pushed has it from the peer.
+        try await b.node.replicateOnce(OneShotRequest(database: name, peer: a.id, directions: .send))
+        await expect(b, 0)
+        await expect(a, 0)
+        #expect(try await explained(a, "own") == .there)
+        #expect(try has(a, "own"))
+        await stop(a, b)
+    }
+
     @Test("a filter says nothing of what another one let pass", .timeLimit(.minutes(60)))
     func otherFilter() async throws {
         let (a, b) = try await pair()

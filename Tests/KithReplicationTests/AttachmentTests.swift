@@ -140,6 +140,16 @@ struct AttachmentTests {
         }
     }
 
+    @Test("attachments of no byte and of one are whole")
+    func smallest() throws {
+        let pair = try SessionPair()
+        try pair.put(0, "a", "{}", files: ["none": [], "one": [7]])
+        try pair.run()
+        #expect(try pair.file(1, "a", "none") == [])
+        #expect(try pair.file(1, "a", "one") == [7])
+        #expect(pair.sessions.allSatisfy { $0.status.state == .idle && $0.status.refusals == 0 })
+    }
+
     @Test("each branch of a conflict keeps its own attachment")
     func branches() throws {
         let pair = try SessionPair()

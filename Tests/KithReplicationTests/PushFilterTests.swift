@@ -71,6 +71,27 @@ struct PushFilterTests {
         #expect(digests[0] == digests[1])
     }
 
+    // Who is only asked is told no position of its own where it has announced none, and looks again.
+    @Test("where nothing passes, who keeps the checkpoint does not look through it a second time")
+    func nothingPasses() throws {
+        let pair = try SessionPair()
+        let sender = 0
+        pair.filters[sender] = filter("none", [])
+        for number in 0..<300 { try pair.put(sender, "d-\(number)", "{\"n\":\(number)}") }
+        var positions: [UInt64] = []
+        for _ in 0..<2 {
+            positions = []
+            try pair.connect()
+            try pair.run { index, request in
+                if case .readChanges(let since, _, _) = request, index == sender { positions.append(since) }
+                return false
+            }
+            try pair.pass(seconds: 10)
+            #expect(pair.sessions.allSatisfy { $0.status.state == .idle })
+        }
+        #expect(positions.allSatisfy { $0 == 300 }, "\(positions)")
+    }
+
     @Test("what ceases to match is sent no more; a deletion goes where tombstones pass", arguments: [0, 1])
     func ceasesToMatch(sender: Int) throws {
         let pair = try SessionPair()

@@ -19,7 +19,7 @@ final class Stranger {
     var filter: PushFilter?
     /// What the store does instead of what it is asked, or before it; `nil` lets it do as it is asked.
     var store: (StoreRequest) throws -> StoreResult? = { _ in nil }
-    private let now = ReplicationInstant(monotonicSeconds: 1, wallSeconds: 1_800_000_000)
+    private var now = ReplicationInstant(monotonicSeconds: 1, wallSeconds: 1_800_000_000)
 
     init(
         _ database: Database, role: ReplicationRole = .passive, peerIsKith: Bool = false,
@@ -78,6 +78,15 @@ final class Stranger {
     func takeRequests(_ profile: String) -> [BLIPMessage] {
         defer { requests.removeAll { $0.properties["Profile"] == profile } }
         return requests.filter { $0.properties["Profile"] == profile }
+    }
+
+    /// Lets time pass, in steps, and what that brings move.
+    func pass(seconds: Double, times: Int = 1) throws {
+        for _ in 0..<times {
+            now.monotonicSeconds += seconds
+            session.tick(now: now)
+            try run()
+        }
     }
 
     /// Moves frames and store requests until nothing moves.
