@@ -22,6 +22,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         // Without pkgConfig: Avahi's .pc file has a flag that the package manager rejects.
         .systemLibrary(name: "CAvahi", providers: [.apt(["libavahi-client-dev"])]),
 
@@ -46,7 +47,9 @@ let package = Package(
         .target(name: "Kith", dependencies: ["KithDocuments", "KithStore", "KithTrust", "KithNode"]),
         .target(
             name: "KithCommands",
-            dependencies: ["KithDocuments", "KithNode", "KithTransport", "KithTrust", "KithWire", "CLinux"],
+            dependencies: [
+                "KithDocuments", "KithNode", "KithTransport", "KithTrust", "KithWire", "CLinux", "CQRencode",
+            ],
             exclude: ["DESIGN.md"]),
         .executableTarget(name: "KithCLI", dependencies: ["KithCommands"]),
 

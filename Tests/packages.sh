@@ -12,7 +12,7 @@
 
 # The names by purpose. The rest of the project refers to purposes only.
 declare -A PACKAGES=(
-  [build]="libsqlite3-dev libssl-dev zlib1g-dev libavahi-client-dev libcurl4-openssl-dev pkg-config"
+  [build]="libsqlite3-dev libssl-dev zlib1g-dev libavahi-client-dev libcurl4-openssl-dev libqrencode-dev pkg-config"
   [run]="avahi-daemon avahi-utils dbus ca-certificates"
   [demo]="python3 curl openssl procps"
   [lan]="avahi-daemon avahi-utils dbus dbus-bin iproute2 nftables util-linux procps hostname"

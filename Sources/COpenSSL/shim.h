@@ -56,6 +56,19 @@ static inline int kith_has_usage(X509 *certificate, const char *numbers) {
     EXTENDED_KEY_USAGE_free(usages);
     return found;
 }
+// How the numbers of two lists compare (RFC 5280, section 5.2.3): -1, 0 or 1 for the first, 2 where one has none.
+static inline int kith_crl_number_order(X509_CRL *one, X509_CRL *other) {
+    ASN1_INTEGER *a = X509_CRL_get_ext_d2i(one, NID_crl_number, NULL, NULL);
+    ASN1_INTEGER *b = X509_CRL_get_ext_d2i(other, NID_crl_number, NULL, NULL);
+    int order = 2;
+    if (a && b) {
+        int difference = ASN1_INTEGER_cmp(a, b);
+        order = difference < 0 ? -1 : difference > 0 ? 1 : 0;
+    }
+    ASN1_INTEGER_free(a);
+    ASN1_INTEGER_free(b);
+    return order;
+}
 // A revocation list whose time is over still says who is revoked; everything else that is wrong ends the check.
 static inline int kith_pass_late_list(int is_right, X509_STORE_CTX *check) {
     int error = X509_STORE_CTX_get_error(check);

@@ -6,7 +6,7 @@ enum CommandTable {
         TrustCommand.self, UntrustCommand.self, PeersCommand.self, PeersAddCommand.self, PeersSetCommand.self,
         PeersShowCommand.self, PeersRenameCommand.self, PeersVerifyCommand.self, PeersRevokeCommand.self,
         PeersRestoreCommand.self, CertRenewCommand.self, CertRequestCommand.self, CertInstallCommand.self,
-        KeyRotateCommand.self,
+        KeyRotateCommand.self, KeySettleCommand.self,
         UsersCommand.self, UsersAddCommand.self, UsersSetCommand.self, UsersRemoveCommand.self,
         DatabaseCreateCommand.self, DatabaseListCommand.self, DatabaseSetCommand.self, DatabaseDeleteCommand.self,
         DatabaseDigestCommand.self,

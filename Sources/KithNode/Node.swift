@@ -44,7 +44,11 @@ public final class Node {
     let invitations: InvitationManager
     let trustManager: TrustManager
     let site: SiteKeeper?
-    var keyAlarms = KeyAlarms()
+    var keyAlarms = KeyAlarms() {
+        didSet {
+            if keyAlarms.lasting.differs(from: oldValue.lasting) { keepAlarms() }
+        }
+    }
     var certificateTimer: LoopTimer?
     private var listener: Listener?
     private var administration: AdministrationServer?
@@ -99,9 +103,11 @@ public final class Node {
         invitations = try InvitationManager(
             identity: identity, ownID: home.identity.nodeID, ownName: shownName, book: home.peerBook,
             newcomers: newcomers, log: log)
-        site = home.site.map { [book = home.peerBook, id = home.identity.nodeID, log] authority in
+        site = home.site.map { [log] authority in
             SiteKeeper(
-                authority: authority, grants: home.configuration.site ?? SiteGrants(), ownID: id, book: book, log: log)
+                authority: authority, grants: home.configuration.site ?? SiteGrants(),
+                configurationPath: home.path + "/config.json", ownID: home.identity.nodeID, book: home.peerBook,
+                log: log)
         }
         trustManager = try TrustManager(identity: home.identity, tls: identity, book: home.peerBook, log: log)
     }
@@ -140,6 +146,7 @@ public final class Node {
             if let address { links.answered(id, at: address) }
             return try trust(id, name: name, terms: terms, method: method)
         }
+        recallAlarms()
         beginTrust()
         try beginSite()
         registry.onOpen = { [weak self] database in

@@ -184,6 +184,10 @@ public enum NodeLimits {
     static let trustAskSecondsMin = 10.0
     /// … up to this.
     static let trustAskSecondsMax = 3_600.0
+    /// How many exchanges of statements strangers at one address may begin at once …
+    static let trustStrangersAtOnce = 64
+    /// … and after how many seconds one more.
+    static let trustStrangerSeconds = 1.0
     /// How often a node of a site looks for another revocation list, and for nodes that it does not know.
     static let siteLookSeconds = 2.0
     /// How often the certificates of a site's nodes that are linked are judged again, since time passes.

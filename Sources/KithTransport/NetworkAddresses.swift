@@ -32,6 +32,13 @@ struct NetworkAddresses: Equatable {
         names.contains { name in addresses.contains { name.hasSuffix(" " + $0) } }
     }
 
+    /// The addresses alone that others can use as they are: without those of IPv6 that are good on one link only, IPv4 first.
+    var reachable: [String] {
+        let all = names.sorted().compactMap { $0.split(separator: " ").last.map(String.init) }
+        let others = all.filter { !$0.lowercased().hasPrefix("fe80:") }
+        return others.filter { !$0.contains(":") } + others.filter { $0.contains(":") }
+    }
+
     private static func text(_ address: UnsafeMutablePointer<sockaddr>) -> String? {
         let length =
             switch Int32(address.pointee.sa_family) {

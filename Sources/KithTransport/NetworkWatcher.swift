@@ -33,6 +33,10 @@ public final class NetworkWatcher: DescriptorHandler {
         NetworkAddresses.current().contains(anyOf: addresses)
     }
 
+    /// The numeric addresses of this machine at which others may reach it now, IPv4 first; loopback and those that are good on one link
+    /// only are left out.
+    public nonisolated static var reachableAddresses: [String] { NetworkAddresses.current().reachable }
+
     /// Ends it; nothing is told any more.
     public func close() {
         guard socket.number >= 0 else { return }

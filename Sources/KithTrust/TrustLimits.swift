@@ -27,6 +27,10 @@ public enum TrustLimits {
     public static let reasonBytesMax = 200
     /// How many revocations of one node are kept; what is more does not count, so that nobody fills the book of others.
     public static let revocationsBySignerMax = 100
+    /// How often one node may say anew at once, with a later time, that another is revoked: each time the whole site writes it down …
+    public static let redatingsMax = 10
+    /// … and after how many seconds once more. What comes meanwhile is taken then, the newest of it.
+    public static let redatingSeconds = 360.0
     /// How many statements the book keeps in all, and one side tells in one exchange.
     public static let statementsMax = 1_000
     /// How many earlier keys of one node are known, and how often a node can rotate its key before it is paired anew.
@@ -40,4 +44,11 @@ public enum TrustLimits {
     public static let siteListBytesMax = 1024 * 1024
     /// The certificate of this node that a site's authority has signed is asked to be renewed when it is valid for less than this.
     public static let siteCertificateWarnDays = 30
+    /// The longest `InvitationURI` that is read.
+    public static let invitationURIBytesMax = 1024
+    /// How long the text of an `InvitationURI` may become by its hints: what a QR code of 37 modules holds (ISO/IEC 18004, version 5,
+    /// level L), which fits with its quiet zone on a terminal of 24 lines.
+    public static let invitationURIBytesWanted = 106
+    /// How many addresses an `InvitationURI` may have.
+    public static let invitationURIAddressesMax = 4
 }

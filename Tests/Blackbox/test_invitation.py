@@ -66,6 +66,27 @@ class Invitation(NodeTestCase):
                     self.assertNotIn(text.encode(), path.read_bytes(), path)
             self.assertEqual(len(json.loads((node.folder / "peers.json").read_text())["peers"]), 1)
 
+    def test_picture(self):
+        """the text of the QR code is taken like the code, from wherever the host listens"""
+        host = self.new_node("host").start("--port", "0", "--listen", "127.0.0.1", "--no-discovery")
+        feed = subprocess.Popen(
+            host.argv("pair", "invite", "--qr", "--json"), env=host.environment(), stdout=subprocess.PIPE, text=True)
+        self.addCleanup(feed.stdout.close)
+        self.addCleanup(feed.wait)
+        first = json.loads(feed.stdout.readline())
+        short = "-".join(host.node_id.split("-")[:2])
+        self.assertEqual(
+            first["uri"], f"kith:join/1?code={first['code']}&id={short}&at=127.0.0.1:{host.port}&name=host")
+        # Another machine that answers there is passed over.
+        other = first["uri"].replace(f"127.0.0.1:{host.port}", f"127.0.0.1:{self.kitchen.port}")
+        done = self.tablet.run("pair", "join", other)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("as was announced", done.stderr)
+        self.assertIn("newer version", self.tablet.run("pair", "join", first["uri"].replace("/1?", "/2?")).stderr)
+        self.assertNobodyTrusted(self.tablet, host)
+        self.assertIn("Paired with host", self.tablet.check("pair", "join", "-", stdin=first["uri"] + "\n"))
+        self.assertEqual(json.loads(feed.stdout.readlines()[-1])["state"], "used")
+
     def test_wrong_codes(self):
         """a wrong code is said on both screens with the tries that are left; after three it is good no more"""
         inviting, code = self.invite()

@@ -1,8 +1,11 @@
 """Nodes of a site's own authority: trusted without pairing, and cut off by its revocation list."""
 
+import json
 import os
+import ssl
 import subprocess
 
+import blip
 from kithtest import ROOT, NodeTestCase, await_converged, wait_for
 
 
@@ -23,6 +26,37 @@ class Site(NodeTestCase):
     def begin(self, node, *others):
         return node.start(
             "--port", "0", "--no-discovery", *(w for other in others for w in ("--peer", f"127.0.0.1:{other.port}")))
+
+    def connect(self, node, made):
+        """A client that speaks TLS 1.2 with a certificate and its key, up to the answer to its upgrade."""
+        return blip.WebSocket(
+            node.port, "/clinic/_blipsync", (made / "certificate.pem", made / "key.pem"), "BLIP_3+CBMobile_3")
+
+    def assertOldTLS(self, node, folder):
+        """With TLS 1.2 the certificate is judged as with 1.3."""
+        self.connect(node, folder / "carla-made").socket.close()
+        with self.assertRaises((ssl.SSLError, ConnectionError)):
+            self.connect(node, folder / "mallory-made")
+
+    def assertGrants(self, node, other):
+        """What config.json grants counts as soon as it says so, and a file that cannot be read changes nothing."""
+        path = node.folder / "config.json"
+        config = json.loads(path.read_text())
+
+        def write(text):
+            (node.folder / "config.new").write_text(text)
+            os.rename(node.folder / "config.new", path)
+
+        write("{")
+        wait_for("the fault", lambda: self.problems(node, "site-grants"))
+        node.await_peer(other.name, "inSync")
+        config["site"]["databases"] = {"clinic": "none"}
+        write(json.dumps(config))
+        wait_for("no grants", lambda: (node.peer(other.name) or {}).get("state") == "notShared")
+        self.assertEqual(self.problems(node, "site-grants"), [])
+        config["site"]["databases"] = {"clinic": "both"}
+        write(json.dumps(config))
+        node.await_peer(other.name, "inSync")
 
     def test_three_nodes(self):
         """three nodes of one authority link without pairing; one is revoked by the list, one of another authority never gets in"""
@@ -69,7 +103,10 @@ class Site(NodeTestCase):
         self.assertNotDone(a.run("peers", "set", "bert", "access=both", "--database", "private"), "config.json")
         self.assertIsNone(a.peer("mallory"))
         self.assertTrue(self.problems(m, "site-certificate"))
+        self.assertGrants(a, b)
+        self.assertOldTLS(a, folder)
         # carla's certificate is revoked: anna has the list and cuts her off, bert does as soon as he has it.
+        old_list = self.site("list", ours)
         made = self.site("revoke", ours, folder / "carla-made" / "certificate.pem")
         for node in (a, b):
             path = node.folder / "site" / "crl.pem"
@@ -82,6 +119,14 @@ class Site(NodeTestCase):
         wait_for("the document on bert", lambda: b.has("clinic", "after", rev))
         wait_for("carla to be told why", lambda: "certificate is revoked" in c.log())
         self.assertFalse(c.has("clinic", "after"))
+        # An older list does not come back by a restart.
+        (a.folder / "site" / "crl.pem").write_text(old_list)
+        port = a.port
+        a.stop()
+        a.start("--port", str(port), "--no-discovery")
+        self.assertIn("older", self.problems(a, "site-list")[0]["text"])
+        with self.assertRaises((ssl.SSLError, ConnectionError)):
+            self.connect(a, folder / "carla-made")
         # A person's revocation beats the authority.
         a.check("peers", "revoke", "bert", "--yes")
         wait_for("bert to be out", lambda: a.peer("bert") is None)

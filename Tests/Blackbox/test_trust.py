@@ -162,6 +162,14 @@ class Trust(NodeTestCase):
         copy.create("clinic")
         for node in (copy, a):
             self.assertIn("own key", self.await_problem(node, "key-shared")["text"])
+        # It stands over a restart, until somebody says that the copy is gone.
+        copy.stop()
+        port = a.port
+        a.stop()
+        a.start("--port", str(port), "--no-discovery")
+        self.assertIsNotNone(self.problem(a, "key-shared"))
+        a.check("key", "settle", "--yes")
+        self.assertIsNone(self.problem(a, "key-shared"))
 
     def test_known_name_with_another_key(self):
         """a machine that calls itself like a peer and has another key is an alarm until a person decides"""

@@ -112,6 +112,31 @@ struct StatusScreenTests {
         #expect(throws: KithError.self) { try nobody.lines(report, Self.moment, Self.plain) }
     }
 
+    @Test("pairings that nobody follows are listed, with why they ended")
+    func pairings() throws {
+        func report(_ members: String) throws -> PairingReport {
+            try PairingReport(
+                JSONValue(
+                    parsing:
+                        "{\"pairing\":1,\"address\":\"192.168.1.51:4984\",\"short\":\"P3WE-8HJ2\",\"asked_at\":\"2026-05-06T12:30:20Z\",\(members)}"
+                ))
+        }
+        let reports = [
+            try report(#""role":"initiator","state":"waiting""#),
+            try report(#""role":"initiator","state":"comparing","name":"tab\u001blet""#),
+            try report(
+                #""role":"responder","state":"failed","name":"tablet","reason":"expired","ended_at":"2026-05-06T12:31:00Z""#
+            ),
+            // Not these: it asks, is paired, or ended long ago.
+            try report(#""role":"responder","state":"waiting","name":"tablet""#),
+            try report(#""role":"responder","state":"paired","name":"tablet","ended_at":"2026-05-06T12:31:00Z""#),
+            try report(#""role":"initiator","state":"failed","reason":"expired","ended_at":"2026-05-06T12:20:00Z""#),
+        ]
+        let list = PairingList(reports: reports, moment: Self.moment, style: TerminalStyle(columns: 120))
+        expectGolden(list.lines.map { $0 + "\n" }.joined(), "pairings.txt")
+        #expect(PairingList(reports: [], moment: Self.moment, style: Self.plain).lines.isEmpty)
+    }
+
     @Test("a peer is shown whole, revoked or not, and what is to be compared with it")
     func trustCards() throws {
         let own = "K7QX-2M9F-0000-0000"

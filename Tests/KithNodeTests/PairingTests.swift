@@ -197,6 +197,10 @@ struct PairingTests {
         let unheeded = try ask(a, b)
         await until(a) { _ in unheeded.isOver }
         #expect(unheeded.session?.state == .failed(.expired, byPeer: true))
+        // Nobody has followed it: both sides know why and when it ended.
+        for pairing in [unheeded, try #require(b.node.pairing.all.last)] {
+            #expect(pairing.json["reason"]?.stringValue == "expired" && pairing.json["ended_at"] != nil)
+        }
         b.node.pairing.times = PairingTimes(openSeconds: 3600, askSeconds: 3600, compareSeconds: 0.2)
         let unanswered = try ask(a, b)
         await until(b) { $0.contains(where: \.awaitsAcceptance) }

@@ -57,6 +57,37 @@ struct InvitationTests {
         }
     }
 
+    @Test("the text of a QR code is read as it was written, and is code enough where it says nothing else")
+    func uri() throws {
+        let code = InvitationCode(value: 7_482_913)
+        let whole = InvitationURI(
+            code: code, shortID: "K7QX-2M9F", addresses: ["192.168.1.20:4984", "[fd00::2]:4984"], name: "küche & bad")
+        #expect(
+            whole.text
+                == "kith:join/1?code=\(code.text)&id=K7QX-2M9F&at=192.168.1.20:4984&at=%5Bfd00::2%5D:4984"
+        )
+        #expect(try InvitationURI(parsing: whole.text) == whole)
+        let short = InvitationURI(code: code, shortID: "K7QX-2M9F", addresses: ["10.0.0.2:4984"], name: "küche & bad")
+        #expect(short.text.hasSuffix("&at=10.0.0.2:4984&name=k%C3%BCche%20%26%20bad"))
+        #expect(try InvitationURI(parsing: " KITH:JOIN" + short.text.dropFirst(9)) == short)
+        #expect(short.text.utf8.count <= TrustLimits.invitationURIBytesWanted)
+        for text in [code.text, "kith:join/1?code=\(code.text)", "kith:join/1?later=x&code=\(code.text)&name=%07"] {
+            #expect(try InvitationURI(parsing: text) == InvitationURI(code: code))
+        }
+        // The code is in no text that is printed by mistake.
+        #expect(!"\(whole) \(String(reflecting: whole))".contains(code.text))
+        for wrong in [
+            "kith:join/2?code=\(code.text)", "kith:join/1?", "kith:join/1?id=K7QX-2M9F", "kith:\(code.text)",
+            "kith:join/1?code=\(code.text)&code=\(code.text)", "kith:join/1?code=\(code.text)&id=K7QX",
+            "kith:join/1?code=\(code.text)&at=%+1", "kith:join/1?code=\(code.text)&at=%4",
+            "kith:join/1?code=\(code.text)&x", "kith:join/1?code=\(code.text)&at=%FF",
+            "kith:join/1?code=\(code.text)" + String(repeating: "&at=a", count: 5),
+            "kith:join/1?code=\(code.text)&x=" + String(repeating: "x", count: 1024), "", "kith:",
+        ] {
+            expectError(.badRequest) { _ = try InvitationURI(parsing: wrong) }
+        }
+    }
+
     @Test("with the right code each side learns who the other is, and both are paired", arguments: [Int.max, 1, 7])
     func right(pieces: Int) throws {
         var pair = try Pair()

@@ -135,7 +135,7 @@ struct RevocationTests {
                     _ = try own.revoke(id, statement, [a.id])
                 } else {
                     other.set(peer)
-                    _ = try other.receive(outline, ownIDs: [], isQuiet: false)
+                    _ = try other.receive(outline, ownIDs: [], isQuiet: false, atSeconds: 0)
                 }
             }
         }
@@ -148,7 +148,7 @@ struct RevocationTests {
         _ = try other.restore(last, name: "last", [])
         let again = try StatementOutline(
             parsing: try a.identity.revocation(of: last, reason: "", seconds: 1).bytes)
-        #expect(try other.receive(again, ownIDs: [], isQuiet: false) == nil)
+        _ = try other.receive(again, ownIDs: [], isQuiet: false, atSeconds: 0)
         #expect(other.byID[last] != nil)
     }
 
@@ -225,6 +225,51 @@ struct RevocationTests {
         var wrong = flood.map { bytes in Array(bytes.dropLast()) + [bytes.last! ^ 1] }
         for index in wrong.indices { wrong[index][9] = 2 }
         #expect(try b.book.receive(wrong).faults.count == TrustLimits.wrongSignaturesMax)
+    }
+
+    @Test(
+        "who says the same anew without end makes the others write seldom, and what it said last is taken all the same")
+    func redating() throws {
+        let nodes = try Site.of("a", "b", "c")
+        let (a, b, c) = (nodes[0], nodes[1], nodes[2])
+        func said(_ seconds: Int64) throws -> [UInt8] {
+            try a.identity.revocation(of: c.id, reason: "", seconds: seconds).bytes
+        }
+        let before = b.book.statementsVersion
+        var later: [TrustStatement] = []
+        for seconds in 1...100 as ClosedRange<Int64> {
+            later += try b.book.receive([said(seconds)], atSeconds: 1_000).later
+        }
+        #expect(b.book.statementsVersion - before == UInt64(1 + TrustLimits.redatingsMax))
+        #expect(later.count == 99 - TrustLimits.redatingsMax && later.last?.seconds == 100)
+        // A person lets c in, and a says it once more: taken when the time has come.
+        try b.book.restore(c.id)
+        let last = try said(101)
+        #expect(try b.book.receive([last], atSeconds: 1_001).later.map(\.seconds) == [101])
+        #expect(b.trusts(c))
+        #expect(try b.book.receive([last], atSeconds: 1_001 + TrustLimits.redatingSeconds).effects.count == 1)
+        #expect(!b.trusts(c))
+        // Somebody else's words are not held up by it, nor by what others forge in its name.
+        let d = try Site.Member("d")
+        try b.book.add(d.id, name: "d")
+        var forged = try said(200)
+        forged[forged.count - 1] ^= 1
+        #expect(try b.book.receive([forged], atSeconds: 1_500).faults.count == 1)
+        #expect(try b.book.receive([d.identity.revocation(of: a.id, reason: "", seconds: 1).bytes]).effects.count == 1)
+    }
+
+    @Test("of two that revoke each other the first counts also where it had another key by then")
+    func firstAfterRotation() throws {
+        let nodes = try Site.of("a", "b", "thief", "n")
+        let (a, b, thief, n) = (nodes[0], nodes[1], nodes[2], nodes[3])
+        try a.rotate()
+        try Site.meet(a, b)
+        try a.revoke(thief.id)
+        try Site.meet(a, b)
+        // b, which n hears it from, has it all in the order in which it happened; the thief's answer comes behind.
+        let answer = try thief.identity.revocation(of: a.id, reason: "", seconds: 1).bytes
+        _ = try n.book.receive(b.tells(n) + [answer])
+        #expect(n.trusts(a) && !n.trusts(thief))
     }
 
     @Test("what a person takes back, forgets or revokes as well is as it was said")

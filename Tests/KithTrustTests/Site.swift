@@ -65,3 +65,13 @@ final class Site {
         return effects
     }
 }
+
+extension PeerBook {
+    /// At a moment that is always the same.
+    @discardableResult
+    func receive(
+        _ statements: [[UInt8]]
+    ) throws(KithError) -> (effects: [StatementEffect], faults: [KithError], later: [TrustStatement]) {
+        try receive(statements, atSeconds: 0)
+    }
+}

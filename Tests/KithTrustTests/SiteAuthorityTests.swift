@@ -112,6 +112,39 @@ struct SiteAuthorityTests {
         #expect(isMember(site.judge(desk, seconds: end + 86_400)))
     }
 
+    @Test(
+        "an older list is not taken after a restart either, nor none; what another authority said before is over")
+    func keptList() throws {
+        try shell(
+            """
+            $site ca ca Clinic; $site node ca laptop laptop; mkdir site; cp ca/ca.pem site; $site list ca > first.pem
+            $site revoke ca laptop/certificate.pem > second.pem; cp second.pem site/crl.pem
+            """)
+        let laptop = try der("laptop/certificate.pem")
+        try SiteAuthority(folder: folder.path + "/site").keepList()
+        for (now, fault) in [
+            ("cp first.pem site/crl.pem", "older"), ("rm site/crl.pem", "gone"), ("echo x > site/crl.pem", "PEM"),
+        ] {
+            try shell(now)
+            let site = try SiteAuthority(folder: folder.path + "/site")
+            #expect(site.listFault?.contains(fault) == true, "\(fault): \(site.listFault ?? "")")
+            #expect(refusal(site.judge(laptop, seconds: self.now))?.fault == .revoked, "\(fault)")
+        }
+        // One with a higher number is taken.
+        try shell(
+            """
+            mv ca/crlnumber ca/n; echo 99 > ca/crlnumber; $site list ca > third.pem; mv ca/n ca/crlnumber
+            cp third.pem site/crl.pem
+            """)
+        let site = try SiteAuthority(folder: folder.path + "/site")
+        #expect(site.listFault == nil)
+        try site.keepList()
+        // Another authority is put in place: what the one before has said is over.
+        try shell("$site ca other Clinic; cp other/ca.pem site; rm site/crl.pem")
+        let other = try SiteAuthority(folder: folder.path + "/site")
+        #expect(other.listFault == nil && other.listEndsSeconds == nil)
+    }
+
     @Test("a node's key stays where it is: a request goes out, a certificate of the same key comes back")
     func request() throws {
         let identity = try NodeIdentity.create(inFolder: folder.path + "/identity", name: "küche / 1")

@@ -9,7 +9,7 @@ enum PairCommand: Command {
         ],
         options: [OptionSpec("json", help: "one JSON object a line; answers are read from the standard input")],
         details: [
-            "Without a name it lists who is nearby, and who asks to pair.",
+            "Without a name it lists who is nearby, who asks to pair, and the pairings under way and those that ended in the last ten minutes, with why.",
             "The other machine is asked; there, somebody types kith pair accept. Then both screens show the same six digits and the same three words, and both people say so. Only then the two nodes trust each other. When the screens differ, somebody is between the two machines: answer No.",
         ],
         examples: [
@@ -28,11 +28,18 @@ enum PairCommand: Command {
 
     private static func list(_ context: CommandContext, isJSON: Bool) throws -> Int32 {
         let value = try context.node.json(NodeRequest("GET", ["_kith", "status"]))
+        let pairings = try context.node.json(NodeRequest("GET", ["_kith", "pairings"]))["pairings"] ?? .array([])
         let console = context.console
         if isJSON {
-            try console.print((["nearby": value["nearby"] ?? .array([])] as JSONValue).canonicalText())
+            try console.print(
+                (["nearby": value["nearby"] ?? .array([]), "pairings": pairings] as JSONValue).canonicalText())
             return ExitStatus.success
         }
+        let list = PairingList(
+            reports: try (pairings.arrayValue ?? []).map { try PairingReport($0) }, moment: .current,
+            style: console.style)
+        for line in list.lines { try console.print(line) }
+        if !list.lines.isEmpty { try console.print("") }
         let report = try StatusReport(value)
         guard !report.nearby.isEmpty else {
             try console.print("No other node is seen nearby that is not paired.")

@@ -10,16 +10,19 @@ enum PairInviteCommand: Command {
                 help: "share this database with it, and no other (else all that both have)"),
             OptionSpec("read-only", help: "it may read here and not write"),
             OptionSpec("expires", value: .required("TIME"), help: "how long the code is good (else 10m)"),
-            OptionSpec("json", help: "one JSON object a line; the first has the code"),
+            OptionSpec("qr", help: "show the code as a picture too, for a camera"),
+            OptionSpec("json", help: "one JSON object a line; the first has the code, and the picture's text as uri"),
         ],
         details: [
             "Prints a code: a digit and three words. Whoever types it on the other machine, with kith pair join, has paired the two: tell it to nobody else. It is good once, and only while this command waits; after three wrong codes it is good no more.",
+            "With --qr the code and where this machine is are also shown as a QR code. It is drawn dark on light; where colours are switched off, it is right on dark terminals only. What a camera reads in it can be typed after kith pair join in the place of the code.",
             "Nothing needs to be compared, so the machines may stand in different rooms, and a program can do it.",
         ],
         examples: [
             CommandExample("kith pair invite", "then, on the other machine: kith pair join CODE"),
             CommandExample(
                 "kith pair invite --db notes --read-only", "the other machine may read notes, and nothing else"),
+            CommandExample("kith pair invite --qr", "shows a QR code as well"),
             CommandExample("kith pair invite --expires 1h --json", "for a program"),
         ])
 
@@ -58,6 +61,9 @@ enum PairInviteCommand: Command {
             if isJSON {
                 try console.print(line.canonicalText())
             } else if let code = line["code"]?.stringValue {
+                if arguments.has("qr"), let text = line["uri"]?.stringValue {
+                    try show(QRCode(text), console)
+                }
                 try show(code, until: line["expires_at"]?.stringValue, console)
             } else if let left = line["tries_left"]?.intValue, left < (last["tries_left"]?.intValue ?? left) {
                 console.note("\(who(line)) used a wrong code. \(left == 1 ? "1 try" : "\(left) tries") left.")
@@ -71,6 +77,7 @@ enum PairInviteCommand: Command {
                 console.note("\(who(last)) used the code.")
                 try console.print(PairedText.line(last, console.style))
                 try console.print("  \(PairedText.shared(last["terms"], who: "It"))")
+                if let warning = PairedText.wasRevoked(last, console.style) { console.note(warning) }
             }
             return ExitStatus.success
         case "expired": throw KithError(.timedOut, "nobody used the code in time", remedy: "Make a new one")
@@ -87,6 +94,15 @@ enum PairInviteCommand: Command {
         case "cancelled": throw KithError(.closed, "the invitation was taken back")
         default: throw ConnectionFailure.ended()
         }
+    }
+
+    private static func show(_ picture: QRCode, _ console: Console) throws {
+        let columns = picture.columns(console.style)
+        guard !console.style.isTerminal || columns <= console.style.columns else {
+            return console.note("The terminal is too narrow for the QR code: it takes \(columns) columns.")
+        }
+        for row in picture.rows(console.style) { try console.print(row) }
+        try console.print("")
     }
 
     private static func show(_ code: String, until time: String?, _ console: Console) throws {

@@ -5,7 +5,10 @@ enum PairJoinCommand: Command {
     static let spec = CommandSpec(
         "pair join", summary: "pair with the machine that gave out a code",
         positionals: [
-            PositionalSpec("CODE", help: "what kith pair invite shows there; - reads it from the standard input"),
+            PositionalSpec(
+                "CODE",
+                help:
+                    "what kith pair invite shows there, or the text of its QR code; - reads it from the standard input"),
             PositionalSpec(
                 "NAME|ADDRESS", isOptional: true, help: "who gave it; needed where it is not seen nearby"),
         ],
@@ -16,6 +19,9 @@ enum PairJoinCommand: Command {
         ],
         examples: [
             CommandExample("kith pair join 7-harbor-desert-bridge", "pairs with whoever gave out that code"),
+            CommandExample(
+                "kith pair join 'kith:join/1?code=7-harbor-desert-bridge&at=192.168.1.20:4984'",
+                "pairs by what a camera has read"),
             CommandExample("kith pair join - 192.168.1.20 < code.txt", "for a program, by address"),
         ])
 
@@ -49,6 +55,7 @@ enum PairJoinCommand: Command {
             if !isJSON {
                 try console.print(PairedText.line(last, console.style))
                 try console.print("  \(PairedText.shared(last["terms"], who: "You"))")
+                if let warning = PairedText.wasRevoked(last, console.style) { console.note(warning) }
                 if last["confirmed"]?.boolValue != true {
                     console.note("  It did not say that it trusts this node as well.")
                     console.note("  If kith status does not show it in sync soon, pair once more.")

@@ -8,6 +8,14 @@ enum PairedText {
         return "\(StatusMarks.good(style)) Paired with \(name)  \(DisplayText.safe(value["short"]?.stringValue ?? ""))"
     }
 
+    /// That the other machine was revoked here before; nil when it was not.
+    static func wasRevoked(_ value: JSONValue, _ style: TerminalStyle) -> String? {
+        guard let revocation = value["revocation"] else { return nil }
+        let name = DisplayText.safe(value["peer"]?.stringValue ?? "")
+        return
+            "\(StatusMarks.attention(style)) \(name) was revoked \(PeerCard.revocation(revocation, .current)). The code has let it in again, on this node; to take that back: kith peers revoke \(DisplayText.safe(value["short"]?.stringValue ?? ""))"
+    }
+
     /// What one side may do at the other.
     ///
     /// - Parameters:

@@ -22,6 +22,8 @@ struct PairingReport {
     let reason: String?
     let isByPeer: Bool
     let error: KithError?
+    let began: Instant?
+    let ended: Instant?
 
     /// - Throws: `.protocolViolation` when it is not one.
     init(_ value: JSONValue) throws {
@@ -44,6 +46,8 @@ struct PairingReport {
         isNameTaken = value["name_taken"]?.boolValue ?? false
         revocation = value["revocation"]
         reason = value["reason"]?.stringValue
+        began = value["asked_at"]?.stringValue.flatMap { Instant(parsing: $0) }
+        ended = value["ended_at"]?.stringValue.flatMap { Instant(parsing: $0) }
         isByPeer = value["by_peer"]?.boolValue ?? false
         if let code = value["error"]?.stringValue, let message = value["message"]?.stringValue {
             error = KithError(

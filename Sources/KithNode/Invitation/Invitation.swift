@@ -35,6 +35,8 @@ final class Invitation {
     /// The machine that used it or tried last, for people: its name and address.
     var guest: (name: String, address: String)?
     private(set) var peer: Peer?
+    /// By whom the machine that has used it was revoked here, if it was.
+    private(set) var revocation: PeerRevocation?
     /// What the owner was told that it may do.
     private var told: JSONValue?
     /// Changes whenever something that is shown has changed.
@@ -89,8 +91,9 @@ final class Invitation {
         if let pendingEnd { finish(pendingEnd) }
     }
 
-    func used(by peer: Peer) {
+    func used(by peer: Peer, revoked revocation: PeerRevocation?) {
         self.peer = peer
+        self.revocation = revocation
         finish(.used)
     }
 
@@ -125,6 +128,7 @@ final class Invitation {
         ]
         if let guest { members += [("name", .string(guest.name)), ("address", .string(guest.address))] }
         if let peer { members += [("peer", .string(peer.name)), ("short", .string(peer.id.short))] }
+        if let revocation { members.append(("revocation", revocation.json)) }
         return JSONValue(object: members)
     }
 

@@ -140,12 +140,14 @@ final class InvitationManager {
                 link.refuse(triesLeft: invitation.triesLeft)
             case .agreed:
                 do {
+                    let revocation = book.revokedPeer(session.peerID)?.revocation
                     let peer = try newcomers.trust(
                         session.peerID, calling: session.peerName, at: nil, by: .invitation,
                         terms: invitation.terms)
                     link.stored()
                     invitation.guest = (name, link.address)
-                    invitation.used(by: peer)
+                    invitation.used(by: peer, revoked: revocation)
+                    if let revocation { note(peer, revoked: revocation) }
                 } catch {
                     log("\(who)  could not be trusted: \(error.message)")
                     link.end(.failed)
@@ -193,17 +195,23 @@ final class InvitationManager {
         let attempt = JoinAttempt(number: takeNumber(), candidates: candidates) { [client] candidate in
             InvitationLink(
                 dialling: candidate.addresses, expecting: candidate.shortID, tls: client, own: own)
-        } trust: { [newcomers] link throws(KithError) in
+        } trust: { [newcomers, book] link throws(KithError) in
             guard let session = link.session, session.state == .agreed else {
                 throw KithError(.internal, "a node was to be trusted before both sides have agreed")
             }
-            return try newcomers.trust(session.peerID, calling: session.peerName, at: link.dialled, by: .invitation)
+            let revocation = book.revokedPeer(session.peerID)?.revocation
+            let peer = try newcomers.trust(
+                session.peerID, calling: session.peerName, at: link.dialled, by: .invitation)
+            return (peer, revocation)
         } onChange: { [weak self] attempt in
             guard let self else { return }
             if attempt.isOver, attempt.doubtful > 0 {
                 log(
                     "a code was not that of \(attempt.doubtful) machines that it was tried with, the last at \(attempt.lastDoubtful)"
                 )
+            }
+            if attempt.isOver, let peer = attempt.peer, let revocation = attempt.revocation {
+                note(peer, revoked: revocation)
             }
             onChange?()
         }
@@ -223,6 +231,12 @@ final class InvitationManager {
         for join in joins { join.end(.cancelled) }
         (invitations, guests, joins) = ([], [], [])
         onChange = nil
+    }
+
+    private func note(_ peer: Peer, revoked revocation: PeerRevocation) {
+        log(
+            "\(peer.name)  \(peer.id.short)  was revoked by \(revocation.byName ?? "this node"); the code has let it in again"
+        )
     }
 
     private func takeNumber() -> Int {

@@ -18,6 +18,8 @@ final class JoinAttempt {
     private(set) var version = 1
     /// The entry in the book, once there is one.
     private(set) var peer: Peer?
+    /// By whom that machine was revoked here, if it was.
+    private(set) var revocation: PeerRevocation?
     private(set) var terms: JSONValue?
     private(set) var isConfirmed = false
     private(set) var error: KithError?
@@ -33,18 +35,19 @@ final class JoinAttempt {
     private weak var proving: InvitationLink?
     private var errors: [KithError] = []
     private var dial: ((Candidate) -> InvitationLink)?
-    private var trust: ((InvitationLink) throws(KithError) -> Peer)?
+    private var trust: ((InvitationLink) throws(KithError) -> (peer: Peer, revocation: PeerRevocation?))?
     private let onChange: (JoinAttempt) -> Void
     private var timer: LoopTimer?
 
     /// - Parameters:
     ///   - candidates: in an order that nobody else can choose, where there are several.
     ///   - dial: makes the link with a candidate.
-    ///   - trust: writes the machine at the other end into the book.
+    ///   - trust: writes the machine at the other end into the book, and says by whom it was revoked before.
     ///   - onChange: called when something that is shown has changed.
     init(
         number: Int, candidates: [Candidate], dial: @escaping (Candidate) -> InvitationLink,
-        trust: @escaping (InvitationLink) throws(KithError) -> Peer, onChange: @escaping (JoinAttempt) -> Void
+        trust: @escaping (InvitationLink) throws(KithError) -> (peer: Peer, revocation: PeerRevocation?),
+        onChange: @escaping (JoinAttempt) -> Void
     ) {
         self.number = number
         asked = candidates.count
@@ -111,7 +114,8 @@ final class JoinAttempt {
         if link.session?.state == .agreed {
             guard peer == nil, error == nil, let trust else { return link.end(.cancelled) }
             do {
-                peer = try trust(link)
+                let trusted = try trust(link)
+                (peer, revocation) = (trusted.peer, trusted.revocation)
                 terms = link.session?.terms
                 link.stored()
                 // The code is good once, and has been used.
@@ -160,6 +164,7 @@ final class JoinAttempt {
                 ("peer", .string(peer.name)), ("short", .string(peer.id.short)), ("confirmed", .bool(isConfirmed)),
                 ("terms", terms ?? .null), ("doubtful", JSONValue(Int64(doubtful))),
             ]
+            if let revocation { members.append(("revocation", revocation.json)) }
         } else if let error {
             members += [("error", .string(error.code.name)), ("message", .string(error.message))]
             if let remedy = error.remedy { members.append(("remedy", .string(remedy))) }

@@ -9,6 +9,7 @@ extension NodePairing {
             ("role", role == .initiator ? "initiator" : "responder"), ("state", .string(stateName)),
             ("address", .string(address)), ("asked_at", .string(WallClock.text(beganSeconds))),
         ]
+        if let endedSeconds { members.append(("ended_at", .string(WallClock.text(endedSeconds)))) }
         if let session {
             members.append(("name", session.peerName.map { .string($0) } ?? .null))
             members.append(("id", .string(session.peerID.description)))

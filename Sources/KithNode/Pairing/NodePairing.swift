@@ -18,6 +18,8 @@ final class NodePairing {
     private(set) var peer: Peer?
     /// When it began, in seconds since 1970.
     let beganSeconds = WallClock.seconds
+    /// When it was over, in seconds since 1970.
+    private(set) var endedSeconds: Int64?
     private(set) var session: PairingSession?
     /// The address that was dialled, by the side that asks.
     private(set) var dialled: SocketAddress?
@@ -192,6 +194,7 @@ final class NodePairing {
     }
 
     private func finish() {
+        endedSeconds = endedSeconds ?? WallClock.seconds
         timer?.cancel()
         timer = nil
         candidates = []

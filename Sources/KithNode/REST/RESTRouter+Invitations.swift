@@ -40,6 +40,7 @@ extension RESTRouter {
         let (invitation, code) = try await node.invitations.invite(terms: try Self.terms(body), seconds: seconds)
         var answer = invitation.json
         answer["code"] = .string(code.text)
+        answer["uri"] = .string(node.invitationURI(code).text)
         guard exchange.request.query["feed"] == "continuous" else {
             return exchange.respond(HTTPAnswer(201, answer))
         }
@@ -86,9 +87,15 @@ extension RESTRouter {
             guard let text = body["code"]?.stringValue else {
                 throw KithError(.badRequest, "the body must be {\"code\": CODE, \"with\": NAME, ID or ADDRESS}")
             }
-            let code = try InvitationCode(parsing: text)
-            let attempt = try await node.invitations.use(
-                code, with: try node.invitationCandidates(body["with"]?.stringValue))
+            let uri = try InvitationURI(parsing: text)
+            // What a person says goes before what the picture says.
+            let candidates: [JoinAttempt.Candidate]
+            if let with = body["with"]?.stringValue {
+                candidates = try node.invitationCandidates(with)
+            } else {
+                candidates = try node.invitationCandidates(uri)
+            }
+            let attempt = try await node.invitations.use(uri.code, with: candidates)
             guard request.query["feed"] == "continuous" else {
                 return exchange.respond(HTTPAnswer(201, attempt.json))
             }

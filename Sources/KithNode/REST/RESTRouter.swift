@@ -71,6 +71,10 @@ final class RESTRouter {
         case "peers" where request.path.count == 4: try await trust(exchange, request.path[2], request.path[3])
         case "addresses" where request.path.count <= 3: try addresses(exchange)
         case "certificate" where request.path.count == 2: try certificate(exchange)
+        case "key" where request.path.count == 3 && request.path[2] == "alarms":
+            try allow(request, "DELETE")
+            node.settleKey()
+            exchange.respond(HTTPAnswer(200, ["ok": true]))
         case "users" where request.path.count <= 3: try await users(exchange, name: request.path.dropFirst(2).first)
         case "pairings": try await pairings(exchange)
         case "invitations": try await invitations(exchange)

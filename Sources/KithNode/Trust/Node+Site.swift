@@ -20,6 +20,7 @@ extension Node {
             // It may come back with a new certificate.
             links.refresh()
         }
+        site.onGrants = { [weak self] in self?.links.sharingChanged(from: $0) }
         site.onLook = { [weak self] in self?.askStrangers() }
         trustManager.onShown = { [weak self] in self?.site?.look(at: $0) }
     }
@@ -55,6 +56,6 @@ extension Node {
         guard new.access != old.access else { return }
         throw KithError(
             .badRequest, "what \(peer.name) may do is said under \"site\" in config.json",
-            remedy: "Change it there and start the node anew, or pair the two nodes")
+            remedy: "Change it there, which counts within seconds, or pair the two nodes")
     }
 }

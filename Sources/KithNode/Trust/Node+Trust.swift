@@ -54,7 +54,7 @@ extension Node {
     @discardableResult
     public func noteVerified(_ id: NodeID) throws(KithError) -> Peer {
         let peer = try home.peerBook.noteVerified(id)
-        keyAlarms.twoSuccessors[id] = nil
+        keyAlarms.settleSuccessors(of: id)
         statusChanged()
         return peer
     }
@@ -153,7 +153,7 @@ extension Node {
                 log("\(new.name)  \(new.id.short)  has a new key in the place of \(old.id.short)")
             case .ownRevocation(let name): log("\(name)  has revoked this node")
             case .twoSuccessors(let peer, let other):
-                keyAlarms.twoSuccessors[peer.id] = other
+                keyAlarms.noteTwoSuccessors(of: peer.id, other: other)
                 log(
                     "\(peer.name)  \(peer.id.short)  a former key of it has signed another successor, \(other.short)",
                     key: "successors \(peer.id)")
@@ -162,7 +162,7 @@ extension Node {
                     "\(signer.name)  revokes \(peer.name), which has revoked it before: that one counts, and this does not",
                     key: "unheeded \(signer.id) \(peer.id)")
             case .ownKeyReplaced(let id):
-                keyAlarms.ownSuccessor = id
+                keyAlarms.noteOwnSuccessor(id)
                 log(
                     "this node's own key has signed a successor that is not this node, \(id.short)",
                     key: "own successor")
@@ -207,72 +207,5 @@ extension Node {
             nearby.all.contains(where: { $0.shortID == shortID && isOther($0, peer) })
         else { return }
         trustManager.ask(address)
-    }
-
-    /// A peer as it can be typed: its name is what somebody else has chosen, and a shell may read it in another way.
-    private static func typed(_ peer: Peer) -> String {
-        let isPlain = peer.name.utf8.allSatisfy {
-            switch $0 {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
-        return isPlain && peer.name.utf8.first != UInt8(ascii: "-") ? peer.name : peer.id.short
-    }
-
-    /// What a person should know of keys.
-    var trustProblems: [NodeStatus.Problem] {
-        keyAlarms.expire(atSeconds: WallClock.seconds)
-        var problems: [NodeStatus.Problem] = []
-        func add(_ code: String, _ subject: String, _ text: String, _ command: String?) {
-            problems.append(
-                NodeStatus.Problem(code: code, severity: .attention, subject: subject, text: text, command: command))
-        }
-        func day(_ seconds: Int64) -> String { String(WallClock.text(seconds).prefix(10)) }
-        for peer in home.peerBook.revokedPeers {
-            guard let revocation = peer.revocation, let by = revocation.byName else { continue }
-            let reason = revocation.reason.isEmpty ? "" : " (\(revocation.reason))"
-            let since = home.peerBook.revokedPeer(revocation.by) == nil ? "" : ", which is revoked itself now"
-            add(
-                "revoked", peer.name,
-                "revoked by \(by) on \(day(revocation.seconds))\(reason)\(since); nothing is exchanged with it",
-                "kith peers restore \(home.peerBook.peer(named: peer.name) == nil ? Self.typed(peer) : peer.id.short)")
-        }
-        for revocation in home.peerBook.revocationsOfOwn {
-            let reason = revocation.reason.isEmpty ? "" : " (\(revocation.reason))"
-            add(
-                "revoked-here", revocation.byName ?? "",
-                "has revoked this node on \(day(revocation.seconds))\(reason); other nodes follow it",
-                "kith pair \(revocation.by.short)")
-        }
-        for peer in home.peerBook.peers {
-            if let shown = shownKey(of: peer) {
-                add(
-                    "key-changed", peer.name,
-                    "shows another key, \(shown.short) at \(shown.address), and not \(peer.id.short); nothing is exchanged with it",
-                    "kith peers verify \(Self.typed(peer))")
-            }
-            if let other = keyAlarms.twoSuccessors[peer.id] {
-                add(
-                    "key-disputed", peer.name,
-                    "a former key of it has signed a second successor, \(other.short), which is not followed",
-                    "kith peers verify \(Self.typed(peer))")
-            }
-        }
-        if let seen = keyAlarms.ownKey {
-            add(
-                "key-shared", "this node",
-                "\(seen.address) has this node's own key: its home was copied, and the two refuse each other",
-                "kith key rotate   (on one of them, while it is stopped)")
-        }
-        if let other = keyAlarms.ownSuccessor {
-            add(
-                "key-replaced", "this node",
-                "this node's key was replaced by \(other.short), elsewhere; peers refuse the one that is here",
-                nil)
-        }
-        return problems
     }
 }

@@ -6,7 +6,11 @@ import KithTrust
 @LoopActor
 final class SiteKeeper {
     let authority: SiteAuthority
-    private let grants: SiteGrants
+    private var grants: SiteGrants
+    private let configurationPath: String
+    private var configurationStamp: FileStamp
+    /// Why what the configuration says now is not in force.
+    private var grantsFault: String?
     private let ownID: NodeID
     private let book: PeerBook
     private let log: NodeLog
@@ -16,6 +20,8 @@ final class SiteKeeper {
     private var refusals: [NodeID: KithError] = [:]
     private var timer: LoopTimer?
     private var judgedNanoseconds = EventLoop.monotonicNanoseconds
+    /// Called with a node of the site as it was, when it may do something else now.
+    var onGrants: ((Peer) -> Void)?
     /// Called when a node was let in that was not in the book.
     var onAdmitted: ((Peer) -> Void)?
     /// Called when a node is not let in any more: its links are to be cut.
@@ -25,7 +31,13 @@ final class SiteKeeper {
     /// Called when something that is shown has changed.
     var onChange: (() -> Void)?
 
-    init(authority: SiteAuthority, grants: SiteGrants, ownID: NodeID, book: PeerBook, log: NodeLog) {
+    /// - Parameter configurationPath: `config.json`, which says what the nodes of the site may do.
+    init(
+        authority: SiteAuthority, grants: SiteGrants, configurationPath: String, ownID: NodeID, book: PeerBook,
+        log: NodeLog
+    ) {
+        self.configurationPath = configurationPath
+        configurationStamp = FileStamp(of: configurationPath)
         self.authority = authority
         self.grants = grants
         self.ownID = ownID
@@ -35,13 +47,14 @@ final class SiteKeeper {
 
     func start() throws(KithError) {
         try book.setSiteGrants(access: grants.access, databases: grants.databases)
+        keepList()
         arm()
     }
 
     func stop() {
         timer?.cancel()
         timer = nil
-        (onAdmitted, onRefused, onLook, onChange) = (nil, nil, nil, nil)
+        (onAdmitted, onRefused, onLook, onChange, onGrants) = (nil, nil, nil, nil, nil)
     }
 
     /// Looks at a certificate whose key the other side has proved to have, and lets the node in if it is one of the site.
@@ -88,8 +101,10 @@ final class SiteKeeper {
 
     private func lookAround() {
         let now = EventLoop.monotonicNanoseconds
+        lookAtGrants()
         let isChanged = authority.refresh()
         if isChanged {
+            keepList()
             log(
                 "the revocation list of the site's authority has changed\(authority.listFault.map { ", and is not used: \($0)" } ?? "")"
             )
@@ -100,6 +115,43 @@ final class SiteKeeper {
             for certificate in shown.values { look(at: certificate) }
         }
         onLook?()
+    }
+
+    private func keepList() {
+        do throws(KithError) {
+            try authority.keepList()
+        } catch {
+            log("the revocation list of the site's authority is not kept: \(error.message)", key: "site list")
+        }
+    }
+
+    /// Reads anew what nodes of the site may do, when the configuration has changed. Its other entries count from the next start on.
+    private func lookAtGrants() {
+        let stamp = FileStamp(of: configurationPath)
+        guard stamp != configurationStamp else { return }
+        configurationStamp = stamp
+        let before = grantsFault
+        do throws(KithError) {
+            let read = try NodeConfiguration(parsing: try HomeFile.read(configurationPath, bytesMax: 1 << 20))
+            guard let new = read.site else {
+                throw KithError(
+                    .badConfiguration, "config.json speaks of no site any more; that counts from the next start on")
+            }
+            grantsFault = nil
+            guard new != grants else {
+                if before != nil { onChange?() }
+                return
+            }
+            let old = book.peers.filter { $0.pairedBy == .site }
+            try book.setSiteGrants(access: new.access, databases: new.databases)
+            grants = new
+            log("what nodes of the site may do was changed in config.json")
+            for peer in old { onGrants?(peer) }
+        } catch {
+            grantsFault = error.message
+            log("what config.json says of the site is not in force: \(error.message)", key: "grants")
+        }
+        onChange?()
     }
 
     /// What a person should know of the authority.
@@ -133,6 +185,9 @@ final class SiteKeeper {
                 "site-list", "the site",
                 "the authority's revocation list ended on \(WallClock.text(end)); it still counts, and newer revocations are missing",
                 nil)
+        }
+        if let grantsFault {
+            add("site-grants", "the site", "\(grantsFault); what nodes of it may do stays as it was", nil)
         }
         for (id, error) in refusals {
             guard let peer = book.peer(id) else { continue }

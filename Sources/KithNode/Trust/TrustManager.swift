@@ -25,6 +25,10 @@ final class TrustManager {
     private var timers: [NodeID: LoopTimer] = [:]
     /// When an address was asked last who is there, and how long it is left alone then.
     private var asked: [SocketAddress: (seconds: Double, wait: Double)] = [:]
+    /// What counts and came too soon after the like of its signer: the newest of each about each node.
+    private(set) var later: [NodeID: [NodeID: TrustStatement]] = [:]
+    private var laterTimer: LoopTimer?
+    private var strangerPace = StrangerPace()
     private var isStopped = false
     /// Where a peer may be.
     var addresses: ((NodeID) -> [SocketAddress])?
@@ -150,7 +154,7 @@ final class TrustManager {
 
     /// Asks who is at an address where somebody is not trusted, or does not trust this node: it may have a new key, or know why.
     func ask(_ address: SocketAddress) {
-        let now = Double(EventLoop.monotonicNanoseconds) / 1e9
+        let now = Self.now
         let last = asked[address]
         guard !isStopped, isDue(address, now),
             links.count(where: { $0.target == nil && !$0.isInbound }) < NodeLimits.trustExchangesMax
@@ -196,11 +200,16 @@ final class TrustManager {
             // One at a time, the newest.
             for link in inbound where link.peerID == id { link.stop() }
         } else {
+            let group = PairingRoom.group(ofAddress: info.remoteName)
+            guard strangerPace.mayBegin(group, atSeconds: Self.now) else {
+                log.aboutStranger("\(info.remoteName)  asks about keys too often", key: "asks too often \(group)")
+                return connection.abort()
+            }
             let strangers = inbound.filter { link in link.peerID.map { book.peer($0) == nil } ?? true }
             let requests = strangers.map {
                 PairingRoom.Request(group: PairingRoom.group(ofAddress: $0.address), isUnheeded: true)
             }
-            switch PairingRoom.verdict(requests, newcomer: PairingRoom.group(ofAddress: info.remoteName)) {
+            switch PairingRoom.verdict(requests, newcomer: group) {
             case .room: break
             case .replace(let place): strangers[place].stop()
             case .full: return connection.abort()
@@ -215,6 +224,7 @@ final class TrustManager {
         isStopped = true
         for link in links { link.stop() }
         for timer in timers.values { timer.cancel() }
+        laterTimer?.cancel()
         (links, waiting, timers) = ([], [], [:])
         (addresses, hint, onEffects, onOwnKey, onSeen, onTold) = (nil, nil, nil, nil, nil, nil)
         onShown = nil
@@ -232,19 +242,50 @@ final class TrustManager {
     /// Takes what a node has told.
     func received(_ statements: [[UInt8]], from id: NodeID, at address: String) throws(KithError) {
         guard !statements.isEmpty else { return }
-        let before = version
-        let (effects, faults) = try book.receive(statements)
+        let faults = try take(statements)
         if let fault = faults.first {
             log.aboutStranger(
                 "\(id.short)  \(address)  \(faults.count) statements were not taken: \(fault.message)",
                 key: "statements \(id)")
         }
-        if !effects.isEmpty { onEffects?(effects) }
-        if version != before { tellAll(isOwnNews: false) }
         guard faults.count(where: { $0.code == .notTrusted }) < TrustLimits.wrongSignaturesMax else {
             throw KithError(.notTrusted, "\(address) tells statements with wrong signatures")
         }
     }
+
+    /// - Returns: what was wrong with some of them.
+    private func take(_ statements: [[UInt8]]) throws(KithError) -> [KithError] {
+        let before = version
+        let (effects, faults, later) = try book.receive(statements, atSeconds: Self.now)
+        for statement in later {
+            guard let subject = statement.revoked else { continue }
+            // There is at most one for each that the book has.
+            if let known = self.later[statement.signer]?[subject], known.seconds >= statement.seconds { continue }
+            self.later[statement.signer, default: [:]][subject] = statement
+        }
+        if !self.later.isEmpty, laterTimer == nil {
+            laterTimer = EventLoop.shared.schedule(afterSeconds: TrustLimits.redatingSeconds) { [weak self] in
+                self?.takeLater()
+            }
+        }
+        if !effects.isEmpty { onEffects?(effects) }
+        if version != before { tellAll(isOwnNews: false) }
+        return faults
+    }
+
+    /// Shows the book again what came too soon. What is lost by a restart is told anew by whoever is linked then.
+    private func takeLater() {
+        laterTimer = nil
+        let statements = later.values.flatMap(\.values).map(\.bytes)
+        later = [:]
+        do {
+            _ = try take(statements)
+        } catch {
+            log("what was said of keys cannot be written down: \(error.message)", key: "later")
+        }
+    }
+
+    private static var now: Double { Double(EventLoop.monotonicNanoseconds) / 1e9 }
 
     func noteTold(_ id: NodeID, _ version: UInt64) {
         guard book.peer(id) != nil else { return }

@@ -10,7 +10,8 @@ import Synchronization
 /// if case .member(let node) = site.judge(certificate, seconds: now) { … }
 /// ```
 ///
-/// The folder holds `ca.pem`, and `crl.pem` where the authority has a list of what it has revoked. A node's certificate is signed
+/// The folder holds `ca.pem`, and `crl.pem` where the authority has a list of what it has revoked; the newest list that was in force is
+/// kept beside it, so that an older one, or none, does not take its place at the next start. A node's certificate is signed
 /// by the authority itself, is for TLS on both sides and for Kith (`nodeUsage`), is no authority's, has a P-256 key, and is valid now
 /// (RFC 5280, section 6). May be asked from any thread; it does not wait for anything but the check itself.
 public final class SiteAuthority: Sendable {
@@ -21,14 +22,16 @@ public final class SiteAuthority: Sendable {
     public static let certificateFileName = "ca.pem"
     /// The name of the authority's revocation list in the folder.
     public static let listFileName = "crl.pem"
+    /// The name of the copy of the list that was in force last, which the node makes: an older one is not taken after it.
+    public static let keptListFileName = "crl.kept.pem"
 
     private let folder: String
     private let state: Mutex<SiteStore>
 
     /// Reads the authority and its list.
     ///
-    /// - Throws: `badConfiguration` when `ca.pem` is missing or no authority's certificate, when the list is not of this authority, or
-    ///   when others may write to a file; `damaged`, `inputOutput`.
+    /// - Throws: `badConfiguration` when `ca.pem` is missing or no authority's certificate, when the list is not of this authority and
+    ///   none is kept, or when others may write to a file; `damaged`, `inputOutput`.
     public init(folder: String) throws(KithError) {
         self.folder = folder
         let path = folder + "/" + Self.certificateFileName
@@ -38,7 +41,8 @@ public final class SiteAuthority: Sendable {
                 remedy: "Put the authority's certificate there, or remove \"site\" from config.json")
         }
         let list = try Self.read(folder + "/" + Self.listFileName, bytesMax: TrustLimits.siteListBytesMax)
-        let store = try SiteStore(authority: ca, list: list)
+        let kept = try Self.read(folder + "/" + Self.keptListFileName, bytesMax: TrustLimits.siteListBytesMax)
+        let store = try SiteStore(authority: ca, list: list, kept: kept)
         store.stamp = Self.stamp(of: folder)
         state = Mutex(store)
     }
@@ -73,6 +77,18 @@ public final class SiteAuthority: Sendable {
             do throws(KithError) { try store.use(list: bytes) } catch { store.listFault = error.message }
         }
         return true
+    }
+
+    /// Keeps the list that is in force, durably, unless it is kept already.
+    ///
+    /// - Throws: errors of the disk.
+    public func keepList() throws(KithError) {
+        guard let list = state.withLock({ $0.listBytes }) else { return }
+        let path = folder + "/" + Self.keptListFileName
+        guard try Self.read(path, bytesMax: TrustLimits.siteListBytesMax) != list else { return }
+        try list.withUnsafeBufferPointer { bytes throws(KithError) in
+            try PrivateFiles.replace(path, UnsafeRawBufferPointer(bytes))
+        }
     }
 
     /// Judges a certificate.

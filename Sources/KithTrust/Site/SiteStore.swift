@@ -10,8 +10,13 @@ final class SiteStore {
     /// Which file the list is from.
     var stamp: [Int64] = []
     var listFault: String?
+    /// The list in force as it was read, PEM.
+    private(set) var listBytes: [UInt8]?
 
-    init(authority pem: [UInt8], list: [UInt8]?) throws(KithError) {
+    /// - Parameters:
+    ///   - list: what is in the folder now; `nil` when nothing is.
+    ///   - kept: the list that was in force last. It stays in force where the other one is older or gone.
+    init(authority pem: [UInt8], list: [UInt8]?, kept: [UInt8]? = nil) throws(KithError) {
         ERR_clear_error()
         guard let authority = Self.read(pem, { PEM_read_bio_X509($0, nil, nil, nil) }) else {
             throw KithError(.badConfiguration, "the authority's file is not a certificate in PEM form")
@@ -29,7 +34,20 @@ final class SiteStore {
         }
         self.authority = authority
         self.store = store
-        if let list { try use(list: list) }
+        // One of another authority was kept before this one was put in place.
+        if let kept { try? use(list: kept) }
+        let isKept = self.list != nil
+        guard let list else {
+            if isKept { listFault = "the revocation list is gone" }
+            return
+        }
+        do throws(KithError) {
+            try use(list: list)
+        } catch {
+            // Without a list in force nobody would know who is revoked.
+            guard isKept else { throw error }
+            listFault = error.message
+        }
     }
 
     deinit {
@@ -51,9 +69,7 @@ final class SiteStore {
             || X509_CRL_verify(new, X509_get0_pubkey(authority)) != 1
         {
             problem = "the revocation list is not signed by the site's authority"
-        } else if let list,
-            ASN1_TIME_compare(X509_CRL_get0_lastUpdate(new), X509_CRL_get0_lastUpdate(list)) < 0
-        {
+        } else if let list, Self.isOlder(new, than: list) {
             problem = "the revocation list is older than the one in force"
         }
         ERR_clear_error()
@@ -67,6 +83,15 @@ final class SiteStore {
         X509_CRL_free(list)
         store = made
         list = new
+        listBytes = pem
+    }
+
+    /// By the numbers of both where they have one (RFC 5280, section 5.2.3), which only grow; else by their dates.
+    private static func isOlder(_ new: OpaquePointer, than old: OpaquePointer) -> Bool {
+        let order = kith_crl_number_order(new, old)
+        if order == -1 { return true }
+        if order == 1 { return false }
+        return ASN1_TIME_compare(X509_CRL_get0_lastUpdate(new), X509_CRL_get0_lastUpdate(old)) < 0
     }
 
     var listEndsSeconds: Int64? {

@@ -94,7 +94,7 @@ extension BookContents {
 
     /// The peer that had a key before the one that it has now, also when it is revoked.
     func formerOwner(of id: NodeID) -> Peer? {
-        byID.values.first { $0.formerIDs.contains(id) } ?? revoked.values.first { $0.formerIDs.contains(id) }
+        trusted(formerly: id) ?? revoked(formerly: id)
     }
 
     /// Trusts a revoked peer again.

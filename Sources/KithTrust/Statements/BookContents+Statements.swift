@@ -3,6 +3,14 @@ import KithDocuments
 // Which statements count, and what follows from them. docs/SECURITY.md has the reasons.
 
 extension BookContents {
+    /// What comes of a statement.
+    enum Reception {
+        /// Something has changed, or a person should know; `nil` when nothing that concerns anybody here.
+        case taken(StatementEffect?)
+        /// It counts, and its signer has said the like too often in a short time: it is to be shown again later.
+        case later(TrustStatement)
+    }
+
     /// Takes one statement of another node, if it counts.
     ///
     /// A revocation counts when its signer is trusted here, by the key that it has now, and may write. A rotation counts
@@ -13,51 +21,56 @@ extension BookContents {
     /// - Parameters:
     ///   - ownIDs: this node's ID, and then those that it had before.
     ///   - isQuiet: nothing more is wanted of what this signer does that changes nothing and a person should know.
-    /// - Returns: what has changed, or a person should know; `nil` when nothing that concerns anybody here.
+    ///   - seconds: now, of a clock that does not go back.
     /// - Throws: `.notTrusted` when it would count and a signature is wrong.
     mutating func receive(
-        _ outline: StatementOutline, ownIDs: [NodeID], isQuiet: Bool
-    ) throws(KithError) -> StatementEffect? {
+        _ outline: StatementOutline, ownIDs: [NodeID], isQuiet: Bool, atSeconds seconds: Double
+    ) throws(KithError) -> Reception {
         switch outline.content {
-        case .revocation(let subject, _): try receiveRevocation(outline, of: subject, ownIDs, isQuiet)
-        case .rotation(let next): try receiveRotation(outline, to: next, ownIDs, isQuiet)
+        case .revocation(let subject, _): try receiveRevocation(outline, of: subject, ownIDs, isQuiet, seconds)
+        case .rotation(let next): .taken(try receiveRotation(outline, to: next, ownIDs, isQuiet))
         }
     }
 
     // MARK: Revocations
 
     private mutating func receiveRevocation(
-        _ outline: StatementOutline, of subject: NodeID, _ ownIDs: [NodeID], _ isQuiet: Bool
-    ) throws(KithError) -> StatementEffect? {
+        _ outline: StatementOutline, of subject: NodeID, _ ownIDs: [NodeID], _ isQuiet: Bool, _ now: Double
+    ) throws(KithError) -> Reception {
         // Who has a key of this node, the present one or a former one, decides nothing here in its name.
-        guard !ownIDs.contains(outline.signer), let signer = byID[outline.signer] else { return nil }
+        guard !ownIDs.contains(outline.signer), let signer = byID[outline.signer] else { return .taken(nil) }
         // Who may not revoke others may still say so of this node, which is then shown.
-        guard mayRevoke(signer.id) || ownIDs.contains(subject) else { return nil }
+        guard mayRevoke(signer.id) || ownIDs.contains(subject) else { return .taken(nil) }
         let same = statements.firstIndex { $0.revoked == subject && signer.has($0.signer) }
         if let same, statements[same].seconds >= outline.seconds {
             // The same under the signer's newer key takes the place of the old one, so that it can be passed on.
-            guard statements[same].seconds == outline.seconds, statements[same].signer != signer.id else { return nil }
+            guard statements[same].seconds == outline.seconds, statements[same].signer != signer.id else {
+                return .taken(nil)
+            }
         }
-        if isOverruled(by: signer.id, of: subject, outline.seconds, ownIDs) { return nil }
+        if isOverruled(by: signer.id, of: subject, outline.seconds, ownIDs) { return .taken(nil) }
         let isOwn = ownIDs.contains(subject)
-        let peer = isOwn ? nil : byID[subject] ?? byID.values.first { $0.has(subject) }
+        let peer = isOwn ? nil : trusted(having: subject)
         // Of two that revoke each other the first one counts, also when a person has overruled it since.
-        let other = peer ?? (isOwn ? nil : revoked[subject] ?? revoked.values.first { $0.has(subject) })
+        let other = peer ?? (isOwn ? nil : revoked(having: subject))
         let isSecond = statements.contains { first in
             (first.revoked.map(signer.has) ?? false)
                 && (isOwn ? ownIDs.contains(first.signer) : other?.has(first.signer) ?? (first.signer == subject))
         }
         if isSecond, other?.id != signer.id {
-            guard let peer, !isQuiet else { return nil }
+            guard let peer, !isQuiet else { return .taken(nil) }
             _ = try outline.verified()
-            return .unheeded(peer, by: signer)
+            return .taken(.unheeded(peer, by: signer))
         }
         let room = same.map { Room.replacing($0) } ?? room(for: subject, by: signer, ownIDs)
         // What there is no room for takes effect all the same; it is only not passed on.
-        if case .full = room, peer == nil { return nil }
+        if case .full = room, peer == nil { return .taken(nil) }
         let statement = try outline.verified()
+        if let same, statements[same].seconds < statement.seconds, !mayRedate(signer.id, atSeconds: now) {
+            return .later(statement)
+        }
         store(statement, room)
-        return isOwn ? .ownRevocation(by: signer.name) : applyRevocation(statement, ownIDs)
+        return .taken(isOwn ? .ownRevocation(by: signer.name) : applyRevocation(statement, ownIDs))
     }
 
     /// Whether a node's word cuts off others: it is trusted, and may write here in general. A guest that may only read, or has
@@ -73,7 +86,7 @@ extension BookContents {
     /// Cuts off the peer that a statement is about, if there is one.
     private mutating func applyRevocation(_ statement: TrustStatement, _ ownIDs: [NodeID]) -> StatementEffect? {
         guard let subject = statement.revoked,
-            var peer = byID[subject] ?? byID.values.first(where: { $0.has(subject) })
+            var peer = trusted(having: subject)
         else { return nil }
         peer.revocation = revocation(statement, ownIDs)
         set(peer)
@@ -98,7 +111,7 @@ extension BookContents {
             _ = try outline.verified()
             return .ownKeyReplaced(by: next)
         }
-        if let peer = byID.values.first(where: { $0.formerIDs.contains(old) }) {
+        if let peer = trusted(formerly: old) {
             let known = statements.contains { $0.signer == old && $0.successor == next }
             guard !known, !peer.has(next), !isQuiet else { return nil }
             _ = try outline.verified()
@@ -106,7 +119,7 @@ extension BookContents {
         }
         if let peer = byID[old] { return try follow(peer, outline, to: next, ownIDs) }
         // Somebody who was paired by a newer key: which ones it had before.
-        guard var peer = byID.values.first(where: { $0.has(next) }), !peer.has(old),
+        guard var peer = trusted(having: next), !peer.has(old),
             peer.formerIDs.count < TrustLimits.formerKeysMax
         else { return nil }
         let statement = try outline.verified()
@@ -158,7 +171,7 @@ extension BookContents {
         }
         if let effect = statement.flatMap({ applyRevocation($0, ownIDs) }) { return effect }
         // The machine is revoked here, by what is not kept any more.
-        let other = revoked.values.first { $0.id != peer.id && $0.has(id) }
+        let other = revoked(having: id)
         guard let revocation = other?.revocation, var peer = byID[peer.id] else { return nil }
         peer.revocation = revocation
         set(peer)
@@ -171,7 +184,7 @@ extension BookContents {
     func machine(_ id: NodeID, _ ownIDs: [NodeID]) -> NodeID {
         if let own = ownIDs.first, ownIDs.contains(id) { return own }
         if byID[id] != nil || revoked[id] != nil { return id }
-        return (byID.values.first { $0.has(id) } ?? revoked.values.first { $0.has(id) })?.id ?? id
+        return formerOwner(of: id)?.id ?? id
     }
 
     /// What a node is told. One that is trusted: what this node has said, and what others have that are trusted here. One that is
@@ -182,7 +195,7 @@ extension BookContents {
             return statements.filter { Self.revokes($0, peer) && counts($0, ownIDs) }
         }
         // Somebody who still has a key that was rotated.
-        if byID.values.contains(where: { $0.formerIDs.contains(id) }) {
+        if trusted(formerly: id) != nil {
             return statements.filter { $0.signer == id && $0.successor != nil }
         }
         guard byID[id] != nil else { return [] }
@@ -198,8 +211,7 @@ extension BookContents {
     private func counts(_ statement: TrustStatement, _ ownIDs: [NodeID]) -> Bool {
         // Also where a revoked one had another key before: others may know it by that.
         guard let subject = statement.revoked else {
-            return byID.values.contains { $0.has(statement.signer) }
-                || revoked.values.contains { $0.has(statement.signer) }
+            return trusted(having: statement.signer) != nil || revoked(having: statement.signer) != nil
         }
         let by = machine(statement.signer, ownIDs)
         guard ownIDs.contains(by) || mayRevoke(by) else { return false }

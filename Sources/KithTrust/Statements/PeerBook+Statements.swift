@@ -13,8 +13,7 @@ extension PeerBook {
     /// The peer that has this ID or had it, also when it is revoked.
     public func peer(everCalled id: NodeID) -> Peer? {
         contents.withLock { contents in
-            contents.byID[id] ?? contents.revoked[id] ?? contents.byID.values.first { $0.has(id) }
-                ?? contents.revoked.values.first { $0.has(id) }
+            contents.byID[id] ?? contents.revoked[id] ?? contents.formerOwner(of: id)
         }
     }
 
@@ -56,21 +55,26 @@ extension PeerBook {
 
     /// Takes what another node has told, durably: those statements that count. A wrong one stops none of the others.
     ///
-    /// - Parameter statements: each as it came. At most `TrustLimits.statementsMax` are looked at.
-    /// - Returns: what has changed, with one warning of each signer, and what was wrong with statements. After `TrustLimits.wrongSignaturesMax` wrong
-    ///   signatures the rest is not looked at.
+    /// They are taken in the order in which they were told, which is that in which they came to count for the other node: of two that
+    /// revoke each other the first counts here as well.
+    ///
+    /// - Parameters:
+    ///   - statements: each as it came. At most `TrustLimits.statementsMax` are looked at.
+    ///   - seconds: now, of a clock that does not go back.
+    /// - Returns: what has changed, with one warning of each signer; what was wrong with statements; and those that count and whose
+    ///   signer has said the like too often (`TrustLimits.redatingsMax`), to be shown again later. After `TrustLimits.wrongSignaturesMax`
+    ///   wrong signatures the rest is not looked at.
     /// - Throws: `homeNotWritable`, `diskFull`, `inputOutput`. Then nothing has changed.
     public func receive(
-        _ statements: [[UInt8]]
-    ) throws(KithError) -> (effects: [StatementEffect], faults: [KithError]) {
+        _ statements: [[UInt8]], atSeconds seconds: Double
+    ) throws(KithError) -> (effects: [StatementEffect], faults: [KithError], later: [TrustStatement]) {
+        var later: [TrustStatement] = []
         var faults: [KithError] = []
         var waiting: [StatementOutline] = []
         var seen: Set<[UInt8]> = []
         for bytes in statements.prefix(TrustLimits.statementsMax) where seen.insert(bytes).inserted {
             do throws(KithError) { waiting.append(try StatementOutline(parsing: bytes)) } catch { faults.append(error) }
         }
-        // What is said by a key counts as long as that key is good: revocations come before rotations.
-        waiting = waiting.filter { $0.isRevocation } + waiting.filter { !$0.isRevocation }
         var wrong = 0
         let effects = try change { contents throws(KithError) in
             var effects: [StatementEffect] = []
@@ -84,11 +88,14 @@ extension PeerBook {
                     guard wrong < TrustLimits.wrongSignaturesMax else { break }
                     do throws(KithError) {
                         let isQuiet = warned.contains(outline.signer)
-                        if let effect = try contents.receive(outline, ownIDs: ownIDs, isQuiet: isQuiet) {
+                        switch try contents.receive(
+                            outline, ownIDs: ownIDs, isQuiet: isQuiet, atSeconds: seconds)
+                        {
+                        case .taken(let effect?):
                             effects.append(effect)
                             if effect.isWarning { warned.insert(outline.signer) }
-                        } else {
-                            rest.append(outline)
+                        case .taken(nil): rest.append(outline)
+                        case .later(let statement): later.append(statement)
                         }
                     } catch {
                         wrong += 1
@@ -100,7 +107,7 @@ extension PeerBook {
             }
             return effects
         }
-        return (effects, faults)
+        return (effects, faults, later)
     }
 
     /// Counts up whenever what is told to others has changed.

@@ -18,8 +18,6 @@ struct StatementOutline: Sendable {
     let content: TrustStatement.Content
     /// Whose key is named as the signer's.
     var signer: NodeID { key.nodeID }
-    /// Whether it says that somebody is revoked.
-    var isRevocation: Bool { if case .revocation = content { true } else { false } }
     private let key: StatementKey
     private let newKey: StatementKey?
     private let message: [UInt8]
