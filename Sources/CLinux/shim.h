@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
+#include <pthread.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -68,6 +69,22 @@ static inline void kith_start_flushing(int descriptor) { (void)sync_file_range(d
 
 // Names the calling thread, as `ps -L` and debuggers show it; at most 15 bytes.
 static inline void kith_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// Starts a detached thread with every signal blocked, since signals belong to the program. 0, or an error number.
+static inline int kith_start_thread(void *(*run)(void *), void *argument) {
+    // The new thread inherits the mask.
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    int error = pthread_create(&thread, &attributes, run, argument);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
 
 // The standard streams are macros over mutable globals, which Swift takes for shared state.
 static inline FILE *kith_stdout(void) { return stdout; }

@@ -129,7 +129,7 @@ final class LinkDialler {
             return failed(KithError(.connectionLost, "another node answers at \(address)"))
         }
         onAnswered?(true)
-        guard let target = HTTPTarget("/" + HTTPTarget.percentEncoded(database.text) + "/_blipsync") else {
+        guard let target = HTTPTarget("/" + PercentEncoding.text(database.text) + "/_blipsync") else {
             return failed(KithError(.internal, "the database's name makes no request target"))
         }
         let key = WebSocketHandshake.makeKey()

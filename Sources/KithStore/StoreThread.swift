@@ -13,25 +13,13 @@ enum StoreThread {
     ///
     /// - Returns: whether the system had a thread to give.
     static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-        var everySignal = sigset_t()
-        var before = sigset_t()
-        sigfillset(&everySignal)
-        pthread_sigmask(SIG_SETMASK, &everySignal, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-
         // The new thread takes this reference over; when there is none, it is given back here.
         let start = Unmanaged.passRetained(
             Start {
                 kith_name_thread(name)
                 body()
             })
-        var thread = pthread_t()
-        guard pthread_create(&thread, &attributes, runStoreThread, start.toOpaque()) == 0 else {
+        guard kith_start_thread(runStoreThread, start.toOpaque()) == 0 else {
             start.release()
             return false
         }

@@ -24,20 +24,9 @@ private final class ApartThread: Sendable {
 
     /// - Returns: whether the system had a thread to give.
     static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-        // Signals belong to the program; the new thread inherits the mask.
-        var everySignal = sigset_t()
-        var before = sigset_t()
-        sigfillset(&everySignal)
-        pthread_sigmask(SIG_SETMASK, &everySignal, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         // The new thread takes this reference over; when there is none, it is given back here.
         let thread = Unmanaged.passRetained(ApartThread(body))
-        var number = pthread_t()
-        guard pthread_create(&number, &attributes, runApartThread, thread.toOpaque()) == 0 else {
+        guard kith_start_thread(runApartThread, thread.toOpaque()) == 0 else {
             thread.release()
             return false
         }

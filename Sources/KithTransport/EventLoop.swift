@@ -74,9 +74,8 @@ public final class EventLoop: TaskExecutor {
         event.data.u64 = UInt64.max
         let added = epoll_ctl(epoll, EPOLL_CTL_ADD, wakeDescriptor, &event)
         precondition(added == 0, "epoll_ctl: errno \(errno)")
-        var thread = pthread_t()
         // The loop is never given back: one retain for the thread that runs for ever.
-        let started = pthread_create(&thread, nil, eventLoopThread, Unmanaged.passRetained(self).toOpaque())
+        let started = kith_start_thread(eventLoopThread, Unmanaged.passRetained(self).toOpaque())
         precondition(started == 0, "no thread for the event loop: error \(started)")
     }
 

@@ -36,10 +36,7 @@ final class NameResolver: Sendable {
     private func start(_ lookup: @escaping @Sendable () -> Void) {
         // The box is retained for the thread, which takes that retain over.
         let box = Unmanaged.passRetained(LookupBox(lookup: lookup))
-        var thread = pthread_t()
-        if pthread_create(&thread, nil, lookupThread, box.toOpaque()) == 0 {
-            pthread_detach(thread)
-        } else {
+        if kith_start_thread(lookupThread, box.toOpaque()) != 0 {
             // No thread: a blocked loop is better than a dial that never ends.
             box.release()
             lookup()

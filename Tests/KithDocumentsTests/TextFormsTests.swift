@@ -13,6 +13,19 @@ struct TextFormsTests {
         for text in ["0", "0g", "AB", " 00", "000", "ａａ"] { #expect(Hexadecimal.bytes(text) == nil, "\(text)") }
     }
 
+    @Test("percent-encoding keeps the unreserved characters and no others, and reads two hex digits and nothing else")
+    func percent() {
+        let all = String(String.UnicodeScalarView((0...0x2FF).compactMap(Unicode.Scalar.init)))
+        let text = PercentEncoding.text(all)
+        #expect(PercentEncoding.bytes(text.utf8) == Array(all.utf8))
+        #expect(PercentEncoding.text("aZ09-._~ :/\u{E4}") == "aZ09-._~%20%3A%2F%C3%A4")
+        #expect(PercentEncoding.text("a:b c", keeping: UInt8(ascii: ":")) == "a:b%20c")
+        #expect(PercentEncoding.bytes("%c3%A4+".utf8) == [0xC3, 0xA4, 0x2B])
+        for wrong in ["%", "%1", "a%g0", "%+1", "%-1", "% 1"] {
+            #expect(PercentEncoding.bytes(wrong.utf8) == nil, "\(wrong)")
+        }
+    }
+
     @Test("a time in UTC is read back as the same, on the days that calendars get wrong")
     func times() {
         #expect(DateText.utc(0) == "1970-01-01T00:00:00Z")

@@ -1,3 +1,4 @@
+import KithDocuments
 import Testing
 
 @testable import KithWire
@@ -43,7 +44,7 @@ struct HTTPTargetTests {
     @Test("what is percent-encoded comes back as one segment or one item")
     func encoding() {
         for text in ["a/b?c#d&e=f+g h%", "\u{20AC}\u{1F604}", "..", "\u{0}\r\n", ""] {
-            let encoded = HTTPTarget.percentEncoded(text)
+            let encoded = PercentEncoding.text(text)
             #expect(HTTPTarget("/x/\(encoded)/y")?.segments == ["x", text, "y"])
             #expect(HTTPTarget("/?k=\(encoded)")?[query: "k"] == text)
         }

@@ -16,6 +16,7 @@ fleet       a site of N machines (40), set up by a script as certs/README.md say
 import argparse
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -176,7 +177,8 @@ class Fleet(LanTestCase):
         self.lan("multicast")
         before = {pid: used(pid) for pid in kiths + avahis}
         started = time.monotonic()
-        time.sleep(options.idle_seconds)
+        if ended := first_end(kiths + avahis, options.idle_seconds):
+            self.fail(f"process {ended} ended in a quiet site")
         seconds = time.monotonic() - started
         frames = [int(n) for n in self.lan("multicast").split()]
         after = {pid: used(pid) for pid in kiths + avahis}
@@ -192,6 +194,17 @@ class Fleet(LanTestCase):
             show(f"a node with {len(nodes) - 1} links: {what}, largest", max(figures) / (1024 if unit else 1), unit)
         show(f"a node with {len(nodes) - 1} links: open files, most", max(len(os.listdir(f"/proc/{pid}/fd")) for pid in kiths),
              "")
+
+
+def first_end(pids, seconds):
+    """The first of these processes that ends, or None when all have outlived the time."""
+    ends = [os.pidfd_open(pid) for pid in pids]
+    try:
+        ready, _, _ = select.select(ends, [], [], seconds)
+        return pids[ends.index(ready[0])] if ready else None
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 def used(pid):

@@ -19,10 +19,10 @@ struct NodeRequest {
     /// percent-encoded, so that no name can become another path.
     var target: String {
         var text = ""
-        for part in path { text += "/" + Self.encoded(part) }
+        for part in path { text += "/" + PercentEncoding.text(part) }
         if text.isEmpty { text = "/" }
         for (index, item) in query.enumerated() {
-            text += (index == 0 ? "?" : "&") + Self.encoded(item.name) + "=" + Self.encoded(item.value)
+            text += (index == 0 ? "?" : "&") + PercentEncoding.text(item.name) + "=" + PercentEncoding.text(item.value)
         }
         return text
     }
@@ -33,21 +33,5 @@ struct NodeRequest {
         if let body { head += "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n" }
         head += "\r\n"
         return Array(head.utf8) + (body ?? [])
-    }
-
-    private static func encoded(_ text: String) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "~"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += digits.utf8.count == 1 ? "%0" + digits : "%" + digits
-            }
-        }
-        return result
     }
 }

@@ -95,19 +95,7 @@ public struct CouchDBAddress: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static func decoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
-                value != 0
-            else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
+        guard let bytes = PercentEncoding.bytes(text.utf8), !bytes.contains(0) else { return nil }
         return String(validating: bytes, as: UTF8.self)
     }
 

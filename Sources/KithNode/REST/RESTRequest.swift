@@ -150,7 +150,7 @@ struct RESTRequest: Sendable {
 
     /// The URL of something on this node, as the client names the node.
     func location(_ segments: [String]) -> String {
-        let path = segments.map { "/" + HTTPTarget.percentEncoded($0) }.joined()
+        let path = segments.map { "/" + PercentEncoding.text($0) }.joined()
         return headers["Host"].map { (isSecure ? "https://" : "http://") + $0 + path } ?? path
     }
 }

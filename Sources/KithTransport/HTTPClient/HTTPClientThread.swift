@@ -30,10 +30,8 @@ final class HTTPClientThread: SerialExecutor {
         guard let multi = curl_multi_init() else { preconditionFailure("no memory for libcurl") }
         multiAddress = UInt(bitPattern: multi)
         _ = kith_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, HTTPClientLimits.idleConnectionsMax)
-        var thread = pthread_t()
-        let started = pthread_create(&thread, nil, httpClientThread, Unmanaged.passRetained(self).toOpaque())
+        let started = kith_start_thread(httpClientThread, Unmanaged.passRetained(self).toOpaque())
         precondition(started == 0, "no thread for requests of HTTP: error \(started)")
-        pthread_detach(thread)
     }
 
     func enqueue(_ job: consuming ExecutorJob) { submit(.job(UnownedJob(job))) }
@@ -105,11 +103,7 @@ final class HTTPClientThread: SerialExecutor {
 /// The thread's function, free because C calls it.
 private func httpClientThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     kith_name_thread("kith-http")
-    // OpenSSL writes with `write`, which raises the signal on this thread when the server has gone; libcurl leaves signals alone.
-    var broken = sigset_t()
-    sigemptyset(&broken)
-    sigaddset(&broken, SIGPIPE)
-    pthread_sigmask(SIG_BLOCK, &broken, nil)
+    // OpenSSL writes with `write`, which raises SIGPIPE on this thread when the server has gone. It is blocked here, as all are.
     guard let argument else { return nil }
     Unmanaged<HTTPClientThread>.fromOpaque(argument).takeUnretainedValue().run()
     return nil

@@ -92,36 +92,11 @@ public struct InvitationURI: Sendable, Equatable, CustomStringConvertible, Custo
         return (bytes[..<4] + bytes[5...]).allSatisfy(CheckedBase32.alphabet.contains)
     }
 
-    /// Percent-encoding (RFC 3986, section 2.1) of all that a query may not have as it is.
     private static func encoded(_ text: String) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"), UInt8(ascii: ":"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default: result += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return result
+        PercentEncoding.text(text, keeping: UInt8(ascii: ":"))
     }
 
     private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
-        var result: [UInt8] = []
-        var rest = bytes
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                result.append(byte)
-                continue
-            }
-            let digits = rest.prefix(2)
-            rest = rest.dropFirst(2)
-            guard digits.count == 2, digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
-            else { return nil }
-            result.append(value)
-        }
-        return String(validating: result, as: UTF8.self)
+        PercentEncoding.bytes(bytes).flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

@@ -1,3 +1,5 @@
+import KithDocuments
+
 /// What a request asks for: the path in decoded segments and the query in decoded items.
 public struct HTTPTarget: Sendable, Equatable {
     /// One item of the query.
@@ -30,25 +32,6 @@ public struct HTTPTarget: Sendable, Equatable {
     /// The value of the first query item of this name.
     public subscript(query name: String) -> String? {
         query.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
-    }
-
-    /// Encodes a text as one path segment or one part of a query item: everything but RFC 3986's unreserved characters
-    /// becomes percent and two hex digits.
-    public static func percentEncoded(_ text: String) -> String {
-        var out: [UInt8] = []
-        let digits: StaticString = "0123456789ABCDEF"
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                out.append(byte)
-            default:
-                out.append(UInt8(ascii: "%"))
-                out.append(digits.utf8Start[Int(byte >> 4)])
-                out.append(digits.utf8Start[Int(byte & 15)])
-            }
-        }
-        return String(decoding: out, as: UTF8.self)
     }
 
     private static func parse(_ bytes: UnsafeRawBufferPointer) -> ([String], [QueryItem])? {
@@ -98,21 +81,6 @@ public struct HTTPTarget: Sendable, Equatable {
         guard bytes.contains(UInt8(ascii: "%")) else {
             return UTF8Text.string(UnsafeRawBufferPointer(rebasing: bytes))
         }
-        var out: [UInt8] = []
-        out.reserveCapacity(bytes.count)
-        var index = bytes.startIndex
-        while index < bytes.endIndex {
-            if bytes[index] == UInt8(ascii: "%") {
-                guard index + 2 < bytes.endIndex, let high = ASCII.hexValue(bytes[index + 1]),
-                    let low = ASCII.hexValue(bytes[index + 2])
-                else { return nil }
-                out.append(high << 4 | low)
-                index += 3
-            } else {
-                out.append(bytes[index])
-                index += 1
-            }
-        }
-        return out.withUnsafeBytes { UTF8Text.string($0) }
+        return PercentEncoding.bytes(bytes)?.withUnsafeBytes { UTF8Text.string($0) }
     }
 }
