@@ -74,9 +74,6 @@ public struct ReplicationLimits: Sendable {
     public var blobPieceBytes = 256 << 10
     /// Blobs being sent at a time; the others wait for their turn.
     public var blobRepliesMax = 4
-    /// Bytes of a blob that are sent to a Kith node ahead of what it has acknowledged, so that both work while acknowledgements
-    /// are on their way. To others it is what the protocol says.
-    public var blobWindowBytes = 2 * WireLimits.blipUnacknowledgedBytesMax
     /// Bytes of blobs that wait to be sent; above it no further one is begun.
     public var blobBytesQueuedMax = 512 << 10
     /// Blobs that the peer asked for and that wait for their turn; one more is refused with 503.
@@ -85,7 +82,7 @@ public struct ReplicationLimits: Sendable {
     /// limits and BLIP's window.
     public var blobBytesHeldMax: Int {
         blobBytesQueuedMax + blobRepliesMax * (blobPieceBytes + WireLimits.blipPulledBytesLow)
-            + fetchesMax * (blobWindowBytes + WireLimits.blipBigFrameBytes)
+            + fetchesMax * (WireLimits.blipUnacknowledgedBytesMax + WireLimits.blipBigFrameBytes)
     }
     /// Longest history asked of the peer (`maxHistory`): as long as the store keeps a branch. With less, a node that got a
     /// document late would not know the older ancestors, and would take one that a third node still has for a branch of

@@ -8,9 +8,7 @@ extension ReplicationSession {
 
     /// Answers with a body of which more is provided when it is asked for.
     func reply(to message: BLIPMessage, _ head: BLIPOutgoing, pulling byteCount: Int, tag: UInt64) {
-        let window =
-            configuration.peerIsKith ? configuration.limits.blobWindowBytes : WireLimits.blipUnacknowledgedBytesMax
-        blip.reply(head, pulling: byteCount, tag: tag, to: message.number, windowBytes: window)
+        blip.reply(head, pulling: byteCount, tag: tag, to: message.number)
     }
 
     func takeHungryPulls() -> [UInt64] { blip.takeHungryPulls() }

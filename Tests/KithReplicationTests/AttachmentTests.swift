@@ -202,7 +202,7 @@ struct AttachmentTests {
         #expect(received > 256 << 10)
         // All that arrived counted, but for what was on its way to the store.
         #expect(received + last >= 3_000_000)
-        #expect(received + last <= 3_000_000 + UInt64(links * ReplicationLimits().blobWindowBytes))
+        #expect(received + last <= 3_000_000 + UInt64(links * WireLimits.blipUnacknowledgedBytesMax))
         #expect(try pair.file(1, "scan", "pixels") == bytes)
     }
 

@@ -14,19 +14,15 @@ extension BLIPConnection {
     ///   - byteCount: how many bytes the whole body has.
     ///   - tag: names the pull; unique among those under way.
     ///   - number: of the request.
-    ///   - windowBytes: how many bytes may be sent ahead of the peer's acknowledgements.
     /// - Returns: as ``reply(_:to:)``.
     @discardableResult
-    public func reply(
-        _ head: BLIPOutgoing, pulling byteCount: Int, tag: UInt64, to number: UInt64,
-        windowBytes: Int = WireLimits.blipUnacknowledgedBytesMax
-    ) -> Bool {
+    public func reply(_ head: BLIPOutgoing, pulling byteCount: Int, tag: UInt64, to number: UInt64) -> Bool {
         guard let isUrgent = unanswered.removeValue(forKey: number) else { return false }
         var head = head
         head.isCompressed = false
         let message = BLIPOutgoingMessage(
             head, type: BLIPFlags.typeResponse, number: number, isUrgent: isUrgent, tag: 0, pullTag: tag,
-            outstandingByteCount: max(0, byteCount - head.body.count), windowBytes: windowBytes)
+            outstandingByteCount: max(0, byteCount - head.body.count))
         if message.outstandingByteCount > 0 {
             pulls[tag] = message
             noteHunger(of: message)

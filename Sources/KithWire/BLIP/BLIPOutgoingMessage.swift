@@ -20,8 +20,6 @@ final class BLIPOutgoingMessage {
     var isStarved = false
     /// Whether the response to this request is handed out as it comes.
     let streamsResponse: Bool
-    /// Sending pauses when so many bytes are not acknowledged.
-    private let windowBytes: UInt64
 
     let type: UInt64
     let isUrgent: Bool
@@ -40,8 +38,7 @@ final class BLIPOutgoingMessage {
 
     init(
         _ message: BLIPOutgoing, type: UInt64, number: UInt64, isUrgent: Bool, tag: UInt64, pullTag: UInt64? = nil,
-        outstandingByteCount: Int = 0, streamsResponse: Bool = false,
-        windowBytes: Int = WireLimits.blipUnacknowledgedBytesMax
+        outstandingByteCount: Int = 0, streamsResponse: Bool = false
     ) {
         properties = message.properties
         body = message.body
@@ -55,7 +52,6 @@ final class BLIPOutgoingMessage {
         self.pullTag = pullTag
         self.outstandingByteCount = outstandingByteCount
         self.streamsResponse = streamsResponse
-        self.windowBytes = UInt64(windowBytes)
     }
 
     var key: BLIPMessageKey {
@@ -70,7 +66,7 @@ final class BLIPOutgoingMessage {
 
     /// Whether the peer must acknowledge more before the next frame.
     var isOverWindow: Bool {
-        sentBytes - acknowledgedBytes >= windowBytes
+        sentBytes - acknowledgedBytes >= UInt64(WireLimits.blipUnacknowledgedBytesMax)
     }
 
     /// Takes the next bytes of a pulled body; what is beyond its announced length is left out.
